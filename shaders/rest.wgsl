@@ -95,7 +95,7 @@ fn follow_row(i: u32, number: u32) {
 fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     let batch = batch_of_dispatch();
-    if !is_active(batch) { return; }
+    if !looks(batch) { return; }
     let any_sleeps = atomicLoad(&work[ASLEEP_COUNT]) > 0u;
     let any_converted = atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
@@ -137,7 +137,10 @@ fn activate_near(i: u32, is_converted: bool, any_sleeps: bool) {
     // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
     let is_struck = any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0;
     let is_beside_awake = any_sleeps && sleeps(i) && (is_near_moving_wall(i) || has_awake_candidate(i));
-    if is_changed || is_beside_awake { mark_near(i, 0u, is_struck); }
+    if is_changed || is_beside_awake {
+        activate_first();
+        mark_near(i, 0u, is_struck);
+    }
 }
 
 // Whether all spheres of a block wake before a batch.
@@ -200,7 +203,8 @@ fn receive(i: u32) {
     atomicAnd(&work[frame.at_stirred + i], ~GIVEN);
 }
 
-// Applies the impulse of a constraint to a sphere: `sign` is 1 for the sphere that owns it, otherwise -1.
+// Applies the impulse of a constraint to a sphere: `sign` is 1 for the sphere that owns it, otherwise -1. Without friction or
+// resistance the tangent or the moment is 0, because surfaces do not change while impulses are kept.
 fn warm(constraint: u32, sign: f32, sphere: ptr<function, Partner>) {
     let impulse = impulse_of(constraint);
     if impulse.normal <= 0.0 { return; }
@@ -215,7 +219,7 @@ fn warm(constraint: u32, sign: f32, sphere: ptr<function, Partner>) {
 
 // Applies the impulses of all contact constraints of sphere i to its velocity in the lab and to its spin. Each sphere gathers its
 // own, which takes one pass; in the solving order it would take one for each colour of the blocks. Twin: `warm` of src/cpu/rest.rs,
-// whose order of the sums is another one.
+// which adds in another order.
 fn warm_up(i: u32) {
     let radius = bodies[i].radius;
     var sphere = Partner(bodies[i].velocity, bodies[i].inverse_mass, tags[i].spin, radius, 0.0, 2.5 / radius);
@@ -225,7 +229,8 @@ fn warm_up(i: u32) {
     for (var at = list_begin(i); at < list_end(i); at++) {
         let c = candidate(at);
         if (c.flags & CONSTRAINED) == 0u || tags[c.other].rank >= rank { continue; }
-        for (var constraint = constraint_begin(c.other); constraint < constraint_end(c.other); constraint++) {
+        let last = constraint_end(c.other);
+        for (var constraint = constraint_begin(c.other); constraint < last; constraint++) {
             if is_with(constraint, i, c.link) { warm(constraint, -1.0, &sphere); }
         }
     }
@@ -235,8 +240,8 @@ fn warm_up(i: u32) {
 
 var<workgroup> asleep_of_group: atomic<u32>;
 
-// Replaces each sphere's velocity by its velocity in the lab at the end of the substep, before the sweep with the warm start.
-// Meanwhile the inverse mass of a sleeping sphere is negative.
+// Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Before the sweep it also applies the warm
+// start. Until `rest_leave` the inverse mass of a sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
 fn rest_enter(
     @builtin(global_invocation_id) id: vec3u,
@@ -355,11 +360,13 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// If the last planned batch does not suffice, the step is repeated with more.
+// Whether no batch is encoded after this look ahead. If one is needed, the step is repeated with more batches.
+fn is_last_look() -> bool { return colour_of_dispatch() >= NO_BATCH; }
+
 fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
     if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return false; }
-    if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
-    atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));
+    if is_last_look() { halt(HALT_ITERATIONS); }
+    atomicMax(&work[AHEAD + batch], bitcast<u32>(overlap.ahead));
     mark_near(i, batch, false);
     return true;
 }
@@ -369,13 +376,18 @@ fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
 fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     let batch = batch_of_dispatch();
-    if !is_active(batch) { return; }
+    if !looks(batch) { return; }
+    // A batch is needed, but none is encoded.
+    if colour_of_dispatch() == NO_BATCH && is_active(batch) {
+        halt(HALT_ITERATIONS);
+        return;
+    }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         var imbalance = 0u;
         if sleeps(i) && (is_near_moving_wall(i) || has_awake_candidate(i)) { imbalance = imbalance_of(i); }
         if imbalance > 0u {
-            if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
-            atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(1.0));
+            if is_last_look() { halt(HALT_ITERATIONS); }
+            atomicMax(&work[AHEAD + batch], bitcast<u32>(1.0));
             mark_near(i, batch, imbalance > 1u);
             wake_around(i, WAKES_NEXT);
             put_velocity_at_begin(i, given_velocity(i));

@@ -17,12 +17,23 @@ fn first_iteration(batch: u32) -> u32 {
     return ITERATIONS_BEFORE + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
 }
 
-// Whether to solve: constraints exist, and the last batch still drives spheres into others.
+// Whether a batch solves: before the rounds if constraints exist, after them if any block is active.
 fn is_active(batch: u32) -> bool {
     if is_halted() { return false; }
-    if batch >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + batch - 2u])) > DEEP; }
-    let has_constraints = atomicLoad(&work[CONSTRAINT_COUNT]) > 0u;
-    return has_constraints || (batch == 1u && atomicLoad(&work[CONVERTED]) > 0u);
+    if batch > 0u { return bitcast<f32>(atomicLoad(&work[AHEAD + batch - 1u])) > DEEP; }
+    return atomicLoad(&work[CONSTRAINT_COUNT]) > 0u;
+}
+
+// Whether a batch looks for active blocks, and after its solve for overlaps ahead. The first batch looks ahead even if no block is
+// active, because no earlier look ahead has seen what the solve before the rounds left.
+fn looks(batch: u32) -> bool {
+    if batch != 1u { return is_active(batch); }
+    return !is_halted() && (atomicLoad(&work[CONSTRAINT_COUNT]) > 0u || atomicLoad(&work[CONVERTED]) > 0u);
+}
+
+// Makes the first batch after the rounds solve. Reading first keeps the memory shared.
+fn activate_first() {
+    if atomicLoad(&work[AHEAD]) == 0u { atomicMax(&work[AHEAD], bitcast<u32>(1.0)); }
 }
 
 // Whether a batch after the rounds solves a block.

@@ -222,7 +222,10 @@ fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
     }
     put_spheres(block, lane);
     // The first batch after the rounds solves the block again.
-    if number + 1u == ITERATIONS_BEFORE && change > frame.unsettled { atomicMax(&work[frame.at_active_blocks + block.number], 2u); }
+    if number + 1u == ITERATIONS_BEFORE && change > frame.unsettled {
+        activate_first();
+        atomicMax(&work[frame.at_active_blocks + block.number], 2u);
+    }
     storageBarrier();
     workgroupBarrier();
     return change;

@@ -24,8 +24,11 @@ pub struct DispatchBudget {
     pub tails: u32,
     /// Rounds per tail dispatch.
     pub tail_rounds: u32,
-    /// Batches of iterations over resting contacts after the rounds.
+    /// Batches of iterations over resting contacts after the rounds. 0 suffices if no block is active after the rounds: no impact,
+    /// nothing unsettled, no sleeping sphere beside a moving one.
     pub batches: u32,
+    /// The batches before a smaller budget was tried.
+    usual_batches: u32,
     /// Passes of pushes in a box that shrinks.
     pub pushes: u32,
     /// Consecutive steps for which this budget sufficed.
@@ -88,7 +91,8 @@ impl DispatchBudget {
                 spheres: 1,
                 tails: 1,
                 tail_rounds: 64,
-                batches: 1,
+                batches: 0,
+                usual_batches: 0,
                 pushes: LEAST_PUSHES,
                 calm,
                 patience,
@@ -102,7 +106,8 @@ impl DispatchBudget {
                 spheres: 64,
                 tails: 1,
                 tail_rounds: 8,
-                batches: 1,
+                batches: 0,
+                usual_batches: 0,
                 pushes: LEAST_PUSHES,
                 calm,
                 patience,
@@ -118,8 +123,9 @@ impl DispatchBudget {
     pub fn ended_well(&mut self, context: &Context, walked: bool) {
         self.calm += 1;
         if self.calm > self.patience {
-            let Self { patience, walks, pushes, .. } = *self;
-            *self = Self { patience, lowered: true, walks, pushes, ..Self::new(context) };
+            let Self { batches, usual_batches, patience, walks, pushes, .. } = *self;
+            let usual_batches = batches.max(usual_batches);
+            *self = Self { usual_batches, patience, lowered: true, walks, pushes, ..Self::new(context) };
         }
         self.walks.goes_on(walked);
     }
@@ -178,10 +184,12 @@ impl DispatchBudget {
         self.grown(&before)
     }
 
-    /// Adds batches of iterations after `tried` batches did not suffice. Returns false at the limit.
+    /// Adds batches of iterations after `tried` batches did not suffice: first those from before a smaller budget was tried. Returns false
+    /// at the limit.
     pub fn more_batches(&mut self, tried: u32) -> bool {
         let before = *self;
-        self.batches = (2 * tried).min(ITERATION_BATCHES).max(self.batches);
+        let wanted = (2 * tried).max(std::mem::take(&mut self.usual_batches));
+        self.batches = wanted.clamp(1, ITERATION_BATCHES).max(self.batches);
         self.grown(&before)
     }
 
@@ -210,13 +218,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_grow_until_there_are_no_more() {
+    fn batches_grow_until_there_are_no_more() {
         let calm = DispatchBudget {
             enough: 1,
             spheres: 1,
             tails: 1,
             tail_rounds: 1,
-            batches: 1,
+            batches: 0,
+            usual_batches: 0,
             pushes: LEAST_PUSHES,
             calm: 0,
             patience: PATIENCE.0,
@@ -224,11 +233,15 @@ mod tests {
             walks: Walks::FIRST,
         };
         let mut dispatch_budget = calm;
-        for batches in [2, ITERATION_BATCHES] {
+        for batches in [1, 2, ITERATION_BATCHES] {
             assert!(dispatch_budget.more_batches(dispatch_budget.batches));
             assert_eq!(dispatch_budget.batches, batches);
         }
         assert!(!dispatch_budget.more_batches(ITERATION_BATCHES));
+        // Premature tries of a smaller budget cost one repetition each, however many batches are needed.
+        let mut tried = DispatchBudget { usual_batches: ITERATION_BATCHES, ..calm };
+        assert!(tried.more_batches(0));
+        assert_eq!(tried.batches, ITERATION_BATCHES);
         // The step in flight has the budget from before the smaller one was tried.
         let mut lowered = calm;
         assert!(lowered.more_batches(2));

@@ -7,7 +7,7 @@ use super::{
     dispatch_budget::DispatchBudget,
     layout::{
         ALL_COLOURS, BLOCKS_AT_ONCE, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT,
-        LAST_PUSH, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END, first_iteration,
+        LAST_PUSH, LAUNCH, LONG_COUNT, NO_BATCH, SCAN_PART, STEP_END, STICKY_END, first_iteration,
     },
     pipelines::Pipelines,
     timing::Timing,
@@ -87,7 +87,7 @@ pub struct Solving {
     pub slots: u32,
     /// Workgroups for all spheres.
     pub all: u32,
-    /// Batches of iterations after the rounds.
+    /// Batches of iterations after the rounds. Without one, a step that needs one is repeated.
     pub batches: u32,
 }
 
@@ -127,6 +127,10 @@ impl Solving {
     /// Solves the resting contacts again after the rounds, over the remainder of the substep.
     pub fn after(self) -> Vec<Dispatch> {
         let (all, mut dispatches) = (self.all, vec![]);
+        if self.batches == 0 {
+            let number = first_iteration(1) << COLOUR_BITS;
+            return vec![("rest_update", number, all), ("rest_ahead", number | NO_BATCH, all)];
+        }
         for batch in 1..=self.batches.min(ITERATION_BATCHES) {
             let number = first_iteration(batch) << COLOUR_BITS;
             dispatches.extend([("rest_update", number, all), ("rest_enter", number, all), self.order(batch)]);
@@ -164,15 +168,15 @@ const SOME_PUSHES: u32 = 2 * RELAX_PATIENCE;
 
 const _: () = assert!(SOME_PUSHES < RELAX_PUSHES && RELAX_PUSHES <= LAST_PUSH);
 
-/// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does, and none where
+/// The pushes of a substep with so many batches of iterations. If at most one batch is needed, usually one push suffices, and none where
 /// nothing rests. With two there are [`SOME_PUSHES`], with more all. A step that leaves a deep overlap, which more pushes could reduce, is
 /// repeated with more batches.
 pub fn pushes(rests: bool, batches: u32) -> Range<u32> {
     let first = first_push(rests);
     match (rests, batches) {
-        (true, 1) => first..first + 1,
+        (true, 0 | 1) => first..first + 1,
         (true, 2) => first..first + SOME_PUSHES,
-        (false, 1) => first..first,
+        (false, 0) => first..first,
         _ => first..RELAX_PUSHES,
     }
 }

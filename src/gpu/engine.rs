@@ -239,8 +239,8 @@ impl GpuExecutor {
     }
 
     #[cfg(test)]
-    pub(super) fn add_batches(&mut self) {
-        self.dispatch_budget.more_batches(1);
+    pub(super) fn set_batches(&mut self, batches: u32) {
+        self.dispatch_budget.batches = batches;
     }
 
     // The step plan of a request, after a step with so many busy rounds.

@@ -344,7 +344,7 @@ fn the_dispatch_budget_changes_no_state() {
                     engine.engine.busy_rounds = [rounds; 2];
                 }
                 if pushes {
-                    engine.engine.add_batches();
+                    engine.engine.set_batches(2);
                 }
                 engine.engine.substep_wise = in_pieces;
                 let report =
@@ -372,6 +372,52 @@ fn the_dispatch_budget_changes_no_state() {
             // A budget that does not suffice costs few repetitions.
             let bound = if wide_rounds == Some(48) { 30 } else { 5 };
             assert!(dispatches < bound * most, "{name}: {dispatches} dispatches, {most} before");
+        }
+    }
+}
+
+// Spheres at rest on each other, of which the solve before the rounds leaves nothing unsettled, and fewer that another one strikes.
+fn beds() -> [(&'static str, System, u32); 2] {
+    let bed = |cells: [u64; 3], falling: Option<f64>| {
+        let width = cells[0] as f64;
+        let mut system = Scene::new(0.05)
+            .gravity([0.0, 0.0, -1.0])
+            .surface("default", Surface { restitution: 0.5, friction: 0.5, ..Surface::default() }, 1.9)
+            .bounds([0.0; 3], [width, width, 14.0])
+            .sides([Side::Periodic, Side::Periodic, Side::Wall])
+            .fill(Fill::lattice(cells, 1.0).origin(DVec3::splat(0.5)))
+            .build()
+            .unwrap();
+        if let Some(z) = falling {
+            let (id, position) = (system.spheres.len() as u32, DVec3::new(3.4, 3.2, z));
+            system.spheres.push(Sphere { id, position, velocity: -DVec3::Z, ..system.spheres[0].clone() });
+        }
+        system
+    };
+    [("at rest", bed([16, 16, 10], None), 10), ("struck", bed([8, 8, 5], Some(5.7)), 10)]
+}
+
+// With too few batches of iterations after the rounds a step is repeated; more than needed do nothing.
+#[test]
+fn a_bed_has_the_same_state_with_any_number_of_batches() {
+    for (name, system, steps) in beds() {
+        let room = Capacities::for_spheres(system.spheres.len(), false);
+        let [(states, fewest), others @ ..] = [0, 1, 2, 4].map(|batches| {
+            let mut engine = GpuEngine::with(&system, context(), room, false, |_| NEVER, 0.0).unwrap();
+            let (mut states, mut fewest) = (vec![], u64::MAX);
+            for step in 0..steps {
+                engine.engine.set_batches(batches);
+                let report = engine.step(f64::from(step) * system.dt, None, false).unwrap();
+                fewest = fewest.min(report.dispatches);
+                let mut spheres = system.spheres.clone();
+                engine.read(&mut spheres).unwrap();
+                states.push(spheres);
+            }
+            (states, fewest)
+        });
+        for (other, of_other) in others {
+            assert!(other == states, "{name}: another state");
+            assert!(fewest < of_other || name != "at rest", "{name}: {fewest} and {of_other} dispatches");
         }
     }
 }

@@ -358,8 +358,8 @@ pub const fn first_iteration(batch: u32) -> u32 {
 // The blocks of all colours fill the workgroups that order them.
 const _: () = assert!(COLOURS.is_multiple_of(BLOCKS_AT_ONCE));
 
-// The sentinel is no colour.
-const _: () = assert!(COLOURS <= ALL_COLOURS);
+// The sentinels are no colours.
+const _: () = assert!(COLOURS <= NO_BATCH);
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
@@ -494,6 +494,8 @@ words! {
     /// In place of a colour: `ITERATIONS_AFTER` iterations over all colours, beginning with this one. For the look ahead:
     /// no further batch follows.
     ALL_COLOURS = (1 << COLOUR_BITS) - 1;
+    /// In place of a colour, for the look ahead: no batch after the rounds is encoded.
+    NO_BATCH = ALL_COLOURS - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
     HITS = 3;
@@ -583,7 +585,7 @@ words! {
     FROZEN_COUNT = DYNAMIC_COUNT + 2;
     FAST_COUNT = DYNAMIC_COUNT + 3;
     /// Deepest overlap, in mean diameters: before the first push and after each push.
-    DEEPEST_BEFORE = AHEAD + ITERATION_BATCHES - 1;
+    DEEPEST_BEFORE = AHEAD + ITERATION_BATCHES;
     DEEPEST = DEEPEST_BEFORE + RELAX_PUSHES;
     EARLIEST = DYNAMIC_COUNT + 4;
     TAIL_ROUND = DYNAMIC_COUNT + 5;
@@ -593,7 +595,8 @@ words! {
     CONVERTED = DYNAMIC_COUNT + 8;
     /// Number of the last solve of contact constraints.
     LAST_IN_CONTACT = DYNAMIC_COUNT + 9;
-    /// Deepest overlap ahead after each turn.
+    /// For each batch after the rounds whether it solves: of the first, 1.0 if any block is active; of the others, the deepest overlap
+    /// ahead that the batch before left.
     AHEAD = DYNAMIC_COUNT + 10;
     /// Spheres that sleep, and whether any will be awake.
     ASLEEP_COUNT = DEEPEST + 1;

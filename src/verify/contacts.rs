@@ -8,7 +8,7 @@ use crate::gpu::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
-        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+        AHEAD, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
         IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PARTNER_PLACE,
         PAST_H, RANK_WORDS, RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, WALL_VELOCITY_PLACE,
         WARM_START_HEAD, constraint_words,
@@ -154,6 +154,7 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     for block in 0..core.blocks.numbers().count() as u32 {
         if twin.rest.is_unsettled(block, twin.frame) {
             memory.work[(layout.active_blocks + block) as usize] = ACTIVE_FIRST;
+            memory.work[AHEAD as usize] = 1.0f32.to_bits();
         }
     }
     memory.work[CONSTRAINT_COUNT as usize] = total;

@@ -417,8 +417,8 @@ fn a_solve_may_scatter_as_rounding_makes_it_and_an_error_in_it_is_named() {
         ),
         (
             "solve_constraints",
-            "solved = max(normal_before + (-constraint.closing - speed)",
-            "solved = max(normal_before + (-1.01 * constraint.closing - speed)",
+            "max(normal_before + (-constraint.closing - speed)",
+            "max(normal_before + (-1.01 * constraint.closing - speed)",
         ),
         (
             "rest",

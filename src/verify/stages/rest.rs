@@ -17,7 +17,7 @@ use crate::{
         buffer_layout::BufferLayout,
         encode::{self, Solving},
         layout::{
-            ASLEEP_COUNT, CLOSING_PLACE, CODE_MASK, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+            AHEAD, ASLEEP_COUNT, CLOSING_PLACE, CODE_MASK, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
             IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H,
             RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, constraint_words,
         },
@@ -169,6 +169,9 @@ fn unsettled_blocks(layout: &BufferLayout, twin: &Twin, output: &Memory, finding
             findings.equal("mark of an unsettled block", OVERALL, found, expected);
         }
     }
+    let blocks = output.get(layout.active_blocks, twin.core.blocks.numbers().count());
+    let solves = output.work[AHEAD as usize] != 0;
+    findings.flag("whether the first batch solves", 0, solves, blocks.iter().any(|&mark| mark != 0));
 }
 
 // Counts the contact constraints of all kinds.
