@@ -157,7 +157,7 @@ fn physics_fails_if_walls_let_spheres_through() {
         "bodies[i].offset = body.offset;",
         "bodies[i].offset = body.offset;\nif tags[i].rank == 7u { bodies[i].offset.z += 5.0; }",
     ];
-    let section = examine("physics", 30, &[slip]);
+    let section = examine("physics", 90, &[slip]);
     assert_fails(&section, &["pass a wall"]);
 }
 
