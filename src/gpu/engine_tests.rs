@@ -390,7 +390,7 @@ fn beds() -> [(&'static str, System, u32); 2] {
             .unwrap();
         if let Some(z) = falling {
             let (id, position) = (system.spheres.len() as u32, DVec3::new(3.4, 3.2, z));
-            system.spheres.push(Sphere { id, position, velocity: -DVec3::Z, ..system.spheres[0].clone() });
+            system.spheres.push(Sphere { id, position, velocity: -DVec3::Z, ..system.spheres[0] });
         }
         system
     };
