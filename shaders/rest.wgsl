@@ -363,6 +363,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 // Whether no batch is encoded after this look ahead. If one is needed, the step is repeated with more batches.
 fn is_last_look() -> bool { return colour_of_dispatch() >= NO_BATCH; }
 
+// Makes the next batch solve the blocks near a sphere that is driven deep into another or a wall. Returns whether it is.
 fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
     if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return false; }
     if is_last_look() { halt(HALT_ITERATIONS); }

@@ -27,8 +27,6 @@ pub struct DispatchBudget {
     /// Batches of iterations over resting contacts after the rounds. 0 suffices if no block is active after the rounds: no impact,
     /// nothing unsettled, no sleeping sphere beside a moving one.
     pub batches: u32,
-    /// The batches before a smaller budget was tried.
-    usual_batches: u32,
     /// Passes of pushes in a box that shrinks.
     pub pushes: u32,
     /// Consecutive steps for which this budget sufficed.
@@ -92,7 +90,6 @@ impl DispatchBudget {
                 tails: 1,
                 tail_rounds: 64,
                 batches: 0,
-                usual_batches: 0,
                 pushes: LEAST_PUSHES,
                 calm,
                 patience,
@@ -107,7 +104,6 @@ impl DispatchBudget {
                 tails: 1,
                 tail_rounds: 8,
                 batches: 0,
-                usual_batches: 0,
                 pushes: LEAST_PUSHES,
                 calm,
                 patience,
@@ -123,9 +119,7 @@ impl DispatchBudget {
     pub fn ended_well(&mut self, context: &Context, walked: bool) {
         self.calm += 1;
         if self.calm > self.patience {
-            let Self { batches, usual_batches, patience, walks, pushes, .. } = *self;
-            let usual_batches = batches.max(usual_batches);
-            *self = Self { usual_batches, patience, lowered: true, walks, pushes, ..Self::new(context) };
+            *self = self.lower(Self::new(context));
         }
         self.walks.goes_on(walked);
     }
@@ -184,12 +178,17 @@ impl DispatchBudget {
         self.grown(&before)
     }
 
-    /// Adds batches of iterations after `tried` batches did not suffice: first those from before a smaller budget was tried. Returns false
-    /// at the limit.
+    // The next smaller budget to try, where `least` is the initial one. Half of the batches, because these double where they do not
+    // suffice: so a premature try costs one repeated step.
+    fn lower(&self, least: Self) -> Self {
+        let Self { batches, patience, walks, pushes, .. } = *self;
+        Self { batches: batches / 2, patience, lowered: true, walks, pushes, ..least }
+    }
+
+    /// Adds batches of iterations after `tried` batches did not suffice. Returns false at the limit.
     pub fn more_batches(&mut self, tried: u32) -> bool {
         let before = *self;
-        let wanted = (2 * tried).max(std::mem::take(&mut self.usual_batches));
-        self.batches = wanted.clamp(1, ITERATION_BATCHES).max(self.batches);
+        self.batches = (2 * tried).clamp(1, ITERATION_BATCHES).max(self.batches);
         self.grown(&before)
     }
 
@@ -225,7 +224,6 @@ mod tests {
             tails: 1,
             tail_rounds: 1,
             batches: 0,
-            usual_batches: 0,
             pushes: LEAST_PUSHES,
             calm: 0,
             patience: PATIENCE.0,
@@ -238,10 +236,15 @@ mod tests {
             assert_eq!(dispatch_budget.batches, batches);
         }
         assert!(!dispatch_budget.more_batches(ITERATION_BATCHES));
-        // Premature tries of a smaller budget cost one repetition each, however many batches are needed.
-        let mut tried = DispatchBudget { usual_batches: ITERATION_BATCHES, ..calm };
-        assert!(tried.more_batches(0));
-        assert_eq!(tried.batches, ITERATION_BATCHES);
+        // After calm steps they become fewer one after the other, and one growth undoes a premature try.
+        for batches in [2, 1, 0] {
+            let before = dispatch_budget.batches;
+            dispatch_budget = dispatch_budget.lower(calm);
+            assert_eq!(dispatch_budget.batches, batches);
+            let mut grown = dispatch_budget;
+            assert!(grown.more_batches(batches));
+            assert_eq!((grown.batches, grown.patience), (before, 2 * PATIENCE.0));
+        }
         // The step in flight has the budget from before the smaller one was tried.
         let mut lowered = calm;
         assert!(lowered.more_batches(2));

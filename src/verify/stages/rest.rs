@@ -171,7 +171,7 @@ fn unsettled_blocks(layout: &BufferLayout, twin: &Twin, output: &Memory, finding
     }
     let blocks = output.get(layout.active_blocks, twin.core.blocks.numbers().count());
     let solves = output.work[AHEAD as usize] != 0;
-    findings.flag("whether the first batch solves", 0, solves, blocks.iter().any(|&mark| mark != 0));
+    findings.flag("whether the first batch solves", OVERALL, solves, blocks.iter().any(|&mark| mark != 0));
 }
 
 // Counts the contact constraints of all kinds.
