@@ -12,7 +12,7 @@ use crate::{
     Sphere,
     gpu::buffer_layout::BufferLayout,
     gpu::layout::{
-        ASLEEP_COUNT, BLOCK_WORDS, COLOURS, CONSTRAINT_COLOURS, CONSTRAINT_COUNT, CONSTRAINT_WORDS,
+        AHEAD, ASLEEP_COUNT, BLOCK_WORDS, COLOURS, CONSTRAINT_COLOURS, CONSTRAINT_COUNT, CONSTRAINT_WORDS,
         IMPULSE_PLACE, LAST_IN_CONTACT, MOST_STAGED, RANK_WORDS, WARM_START_HEAD,
     },
     state::constants::{ITERATION_BATCHES, SLEEP, STILL},
@@ -132,10 +132,13 @@ fn blocks_are_active_only_where_something_changes() {
         let active = marks.iter().filter(|&&mark| mark > 0).count();
         assert!(active > 0 && active < marks.len(), "{pass:?}: {active} of {}", marks.len());
     }
-    let of_output: &[Slip] = &[("an active block", |m, layout, _| {
-        let block = marks(layout).find(|&block| m.work[block] == 0).unwrap();
-        m.work[block] = ACTIVE_FIRST;
-    })];
+    let of_output: &[Slip] = &[
+        ("an active block", |m, layout, _| {
+            let block = marks(layout).find(|&block| m.work[block] == 0).unwrap();
+            m.work[block] = ACTIVE_FIRST;
+        }),
+        ("whether the first batch solves", |m, _, _| m.work[AHEAD as usize] = 0),
+    ];
     notices(&start, awake(Pass::SolveFirst), &[], of_output);
 }
 
