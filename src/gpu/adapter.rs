@@ -214,7 +214,9 @@ fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
 
 // Adapters sorted by preference; adapters of one kind keep the order of the drivers.
 fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    leave_out_sources(&mut descriptor);
+    descriptor = descriptor.with_env();
     descriptor.backends = backends;
     refuse_fxc(&mut descriptor);
     found_by(&wgpu::Instance::new(descriptor), backends)
@@ -223,10 +225,18 @@ fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
 /// The instance that creates surfaces on a display, for the backends that `WGPU_BACKEND` allows.
 #[cfg(feature = "viewer")]
 pub(crate) fn instance_on(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> wgpu::Instance {
-    let mut descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display).with_env();
+    let mut descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display);
+    leave_out_sources(&mut descriptor);
+    descriptor = descriptor.with_env();
     descriptor.backends = allowed_backends().0;
     refuse_fxc(&mut descriptor);
     wgpu::Instance::new(descriptor)
+}
+
+// Leaves the text and the lines of shaders out of the compiled ones, which wgpu adds in builds with debug assertions: compiling takes half as
+// long again with them. A user of a graphics debugger can ask for them: WGPU_DEBUG=1.
+fn leave_out_sources(descriptor: &mut wgpu::InstanceDescriptor) {
+    descriptor.flags.remove(wgpu::InstanceFlags::DEBUG);
 }
 
 // Leaves out DirectX 12 where the compiler DXC is missing. The older FXC compiles for minutes, and refuses loops of the shaders. A user

@@ -48,6 +48,8 @@ struct Shared {
     longest_wait: AtomicU64,
     // Longest expected time of a submit (ns).
     longest_submit: AtomicU64,
+    // Time spent compiling pipelines (ns).
+    compile_time: AtomicU64,
     /// One entry for each kind of system so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
     /// Module, text to replace, replacement: defects for tests to detect.
@@ -170,6 +172,16 @@ impl Context {
         Duration::from_nanos(self.shared.longest_submit.load(Relaxed))
     }
 
+    pub(crate) fn compiled_for(&self, time: Duration) {
+        self.shared.compile_time.fetch_add(time.as_nanos() as u64, Relaxed);
+    }
+
+    /// Time spent compiling pipelines so far.
+    #[cfg(feature = "files")]
+    pub(crate) fn compile_time(&self) -> Duration {
+        Duration::from_nanos(self.shared.compile_time.load(Relaxed))
+    }
+
     /// Waits until the device has finished a submission, or all submissions.
     ///
     /// # Errors
@@ -209,24 +221,15 @@ impl Context {
         }
     }
 
-    /// The pipelines for one kind of system, compiled at the first request and shared by all simulations on the device.
-    ///
-    /// # Errors
-    /// As [`Pipelines::new`].
-    pub(crate) fn pipelines(&self, variant: Variant) -> Result<Arc<Pipelines>, Error> {
-        let made = || self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = |made: &[Arc<Pipelines>]| made.iter().find(|p| p.variant == variant).cloned();
-        if let Some(pipelines) = find(&made()) {
-            return Ok(pipelines);
+    /// The pipelines for one kind of system, shared by all simulations on the device.
+    pub(crate) fn pipelines(&self, variant: Variant) -> Arc<Pipelines> {
+        let mut made = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipelines) = made.iter().find(|p| p.variant == variant) {
+            return pipelines.clone();
         }
-        // Without the lock: a thread of the pool that waits for others to compile may begin another call of this function.
-        let compiled = Arc::new(Pipelines::new(self, variant)?);
-        let mut made = made();
-        let pipelines = find(&made).unwrap_or_else(|| {
-            made.push(compiled.clone());
-            compiled
-        });
-        Ok(pipelines)
+        let pipelines = Arc::new(Pipelines::new(self, variant));
+        made.push(pipelines.clone());
+        pipelines
     }
 
     /// Replaces text in a shader module from now on.
@@ -280,6 +283,7 @@ impl Context {
                 cache: None,
                 longest_wait: AtomicU64::new(LONGEST_WAIT.as_nanos() as u64),
                 longest_submit: AtomicU64::new(LONGEST_SUBMIT.as_nanos() as u64),
+                compile_time: AtomicU64::new(0),
                 pipelines: Mutex::default(),
                 #[cfg(test)]
                 slips: Mutex::default(),

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, ops::Range};
 
 use super::{
+    Context,
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     dispatch_budget::DispatchBudget,
     layout::{
@@ -12,6 +13,7 @@ use super::{
     pipelines::Pipelines,
     timing::Timing,
 };
+use crate::Error;
 use crate::state::constants::{
     ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PATIENCE, RELAX_PUSHES,
 };
@@ -28,18 +30,23 @@ const WALK_GROUPS: u32 = 256;
 /// Workgroups for the spheres that meet fast ones.
 const APART_GROUPS: u32 = 64;
 
-/// Encodes the stages on the buffers.
+/// A part of the commands of a step.
+enum Command<'a> {
+    /// The dispatches of a stage, on a bind group and with the uniforms of a frame.
+    Stage { stage: &'static str, group: &'a wgpu::BindGroup, frame: u32, dispatches: Vec<Dispatch> },
+    /// Anything between two stages.
+    Other(Box<dyn FnOnce(&mut wgpu::CommandEncoder) + 'a>),
+}
+
+/// Collects the commands of the stages on the buffers. [`finish`](Self::finish) compiles the pipelines that they need.
 pub struct Encoder<'a> {
-    device: &'a wgpu::Device,
-    pub encoder: wgpu::CommandEncoder,
-    /// The commands of earlier submits.
-    finished: Vec<wgpu::CommandBuffer>,
-    /// Dispatches in `encoder`, and their largest number in one submit.
-    unfinished: u64,
+    context: &'a Context,
+    commands: Vec<Command<'a>>,
+    /// Largest number of dispatches in one submit.
     most_dispatches: u64,
-    pub pipelines: &'a Pipelines,
+    pipelines: &'a Pipelines,
     pub buffers: &'a Buffers,
-    pub timing: Option<&'a mut Timing>,
+    timing: Option<&'a mut Timing>,
     /// Index of the current copy of the state.
     pub current: usize,
     pub dispatch_budget: DispatchBudget,
@@ -215,7 +222,7 @@ pub fn resweep(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
 
 impl<'a> Encoder<'a> {
     pub fn new(
-        device: &'a wgpu::Device,
+        context: &'a Context,
         pipelines: &'a Pipelines,
         buffers: &'a Buffers,
         current: usize,
@@ -225,12 +232,9 @@ impl<'a> Encoder<'a> {
     ) -> Self {
         // The last of all frames.
         let order_frame = buffers.frame_count - 1;
-        let encoder = device.create_command_encoder(&COMMANDS);
         Self {
-            device,
-            encoder,
-            finished: vec![],
-            unfinished: 0,
+            context,
+            commands: vec![],
             most_dispatches: u64::MAX,
             pipelines,
             buffers,
@@ -261,17 +265,67 @@ impl<'a> Encoder<'a> {
     }
 
     /// The commands of each submit, in order.
-    pub fn finish(mut self) -> Vec<wgpu::CommandBuffer> {
-        self.finished.push(self.encoder.finish());
-        self.finished
+    ///
+    /// # Errors
+    /// As [`Pipelines::compile`].
+    pub fn finish(self) -> Result<Vec<wgpu::CommandBuffer>, Error> {
+        let Self { context, commands, most_dispatches, pipelines, buffers, mut timing, .. } = self;
+        let stages = commands.iter().filter_map(|command| match command {
+            Command::Stage { dispatches, .. } => Some(dispatches),
+            Command::Other(_) => None,
+        });
+        pipelines.compile(context, stages.flatten().map(|(entry, _, _)| *entry))?;
+        let next = || context.device.create_command_encoder(&COMMANDS);
+        let (mut finished, mut encoder, mut unfinished) = (vec![], next(), 0);
+        for command in commands {
+            let (stage, group, frame, dispatches) = match command {
+                Command::Stage { stage, group, frame, dispatches } => (stage, group, frame, dispatches),
+                Command::Other(encode) => {
+                    encode(&mut encoder);
+                    continue;
+                }
+            };
+            let mut left = dispatches.as_slice();
+            while !left.is_empty() {
+                if unfinished >= most_dispatches {
+                    finished.push(std::mem::replace(&mut encoder, next()).finish());
+                    unfinished = 0;
+                }
+                let room = usize::try_from(most_dispatches - unfinished).unwrap_or(usize::MAX);
+                let (now, later) = left.split_at(room.min(left.len()));
+                let timestamp_writes = timing.as_deref_mut().and_then(|timing| timing.writes(stage));
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                    label: Some(stage),
+                    timestamp_writes,
+                });
+                pass.set_bind_group(1, group, &[]);
+                for &(entry, round, groups) in now {
+                    let offsets = [frame * UNIFORM_STRIDE as u32, round_offset(round)];
+                    pass.set_bind_group(0, &buffers.uniforms, &offsets);
+                    pass.set_pipeline(pipelines.get(entry));
+                    pass.dispatch_workgroups(groups, 1, 1);
+                }
+                drop(pass);
+                unfinished += now.len() as u64;
+                left = later;
+            }
+        }
+        if let Some(timing) = timing {
+            timing.resolve(&mut encoder);
+        }
+        finished.push(encoder.finish());
+        Ok(finished)
+    }
+
+    /// Adds commands between two stages.
+    pub fn other(&mut self, encode: impl FnOnce(&mut wgpu::CommandEncoder) + 'a) {
+        self.commands.push(Command::Other(Box::new(encode)));
     }
 
     fn clear(&mut self, from: u32, to: u32) {
-        self.encoder.clear_buffer(
-            &self.buffers.work,
-            4 * u64::from(from),
-            Some(4 * (u64::from(to) - u64::from(from))),
-        );
+        let work = &self.buffers.work;
+        let (at, bytes) = (4 * u64::from(from), 4 * (u64::from(to) - u64::from(from)));
+        self.other(move |encoder| encoder.clear_buffer(work, at, Some(bytes)));
     }
 
     /// Encodes the passes before the first stage of a step.
@@ -309,14 +363,14 @@ impl<'a> Encoder<'a> {
     /// substep.
     pub fn order(&mut self, frame: u32, before: usize, all: u32) {
         let buffers = self.buffers;
-        self.stage("rest", &buffers.hand[self.current], frame, &[("rest_hand", 0, all)]);
+        self.stage("rest", &buffers.hand[self.current], frame, vec![("rest_hand", 0, all)]);
         let (cursors, starts) = (buffers.layout.slot_cursors, buffers.layout.slot_starts);
         self.clear(cursors, starts);
         let parts = (starts - cursors).div_ceil(SCAN_PART);
-        let scan = [("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
-        self.stage("rest", &buffers.rest[self.current], frame, &[("rest_count", 0, all)]);
-        self.stage("rest", &buffers.broad[before], self.order_frame, &scan);
-        self.stage("rest", &buffers.rest[self.current], frame, &[("rest_place", 0, all)]);
+        let scan = vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
+        self.stage("rest", &buffers.rest[self.current], frame, vec![("rest_count", 0, all)]);
+        self.stage("rest", &buffers.broad[before], self.order_frame, scan);
+        self.stage("rest", &buffers.rest[self.current], frame, vec![("rest_place", 0, all)]);
     }
 
     /// Encodes a substep with `wide_rounds` rounds over the whole array, and the dispatches that finish the remaining
@@ -327,7 +381,7 @@ impl<'a> Encoder<'a> {
         done(execute_rounds(self));
         let group = &self.buffers.view[self.current];
         for _ in 0..self.dispatch_budget.tails {
-            self.stage("select", group, frame, &[("rounds", 0, 1)]);
+            self.stage("select", group, frame, vec![("rounds", 0, 1)]);
         }
         done(execute(SUBSTEP_END, self));
     }
@@ -339,7 +393,7 @@ impl<'a> Encoder<'a> {
         if watches {
             let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
             // The times of the stages include it in the audit.
-            self.stage("audit", &self.buffers.view[self.current], frame, &[("watch", 0, all)]);
+            self.stage("audit", &self.buffers.view[self.current], frame, vec![("watch", 0, all)]);
         }
     }
 
@@ -348,8 +402,8 @@ impl<'a> Encoder<'a> {
         self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
         let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
         let group = &self.buffers.view[self.current];
-        self.stage("launch", group, frame, &[("launch", 0, all)]);
-        self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
+        self.stage("launch", group, frame, vec![("launch", 0, all)]);
+        self.stage("relax", group, frame, vec![("relax_deepest", 0, all)]);
     }
 
     // Searches the paths of fast spheres, if the dispatch budget expects any.
@@ -358,43 +412,16 @@ impl<'a> Encoder<'a> {
         if self.dispatch_budget.walks() { walk(round, all.min(WALK_GROUPS)).into() } else { vec![] }
     }
 
-    /// Encodes the dispatches of one stage, in as many submits as necessary.
+    /// Adds the dispatches of one stage; they may be divided into several submits.
     pub fn stage(
         &mut self,
         stage: &'static str,
-        group: &wgpu::BindGroup,
+        group: &'a wgpu::BindGroup,
         frame: u32,
-        dispatches: &[Dispatch],
+        dispatches: Vec<Dispatch>,
     ) {
-        let mut left = dispatches;
-        while !left.is_empty() {
-            if self.unfinished >= self.most_dispatches {
-                let next = self.device.create_command_encoder(&COMMANDS);
-                self.finished.push(std::mem::replace(&mut self.encoder, next).finish());
-                self.unfinished = 0;
-            }
-            let room = usize::try_from(self.most_dispatches - self.unfinished).unwrap_or(usize::MAX);
-            let (now, later) = left.split_at(room.min(left.len()));
-            self.pass(stage, group, frame, now);
-            self.unfinished += now.len() as u64;
-            left = later;
-        }
-    }
-
-    // Encodes dispatches in a pass of their own.
-    fn pass(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
-        let timestamp_writes = self.timing.as_deref_mut().and_then(|timing| timing.writes(stage));
-        let mut pass = self
-            .encoder
-            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(stage), timestamp_writes });
-        pass.set_bind_group(1, group, &[]);
-        for &(entry, round, groups) in dispatches {
-            let offsets = [frame * UNIFORM_STRIDE as u32, round_offset(round)];
-            pass.set_bind_group(0, &self.buffers.uniforms, &offsets);
-            pass.set_pipeline(self.pipelines.get(entry));
-            pass.dispatch_workgroups(groups, 1, 1);
-            self.dispatches += 1;
-        }
+        self.dispatches += dispatches.len() as u64;
+        self.commands.push(Command::Stage { stage, group, frame, dispatches });
     }
 }
 
@@ -454,7 +481,7 @@ impl Executor for Encoder<'_> {
             Pass::Relax => (view, relax(all, pushes(self.has(When::Resting), self.dispatch_budget.batches))),
             Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
         };
-        self.stage(entry.stage, group, frame, &dispatches);
+        self.stage(entry.stage, group, frame, dispatches);
         if entry.pass == Pass::Scatter {
             self.current = 1 - self.current;
         }

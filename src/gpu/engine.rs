@@ -171,7 +171,7 @@ impl GpuExecutor {
     ) -> Result<Self, Error> {
         let layout = host.layout(capacities);
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;
-        let pipelines = context.pipelines(host.variant())?;
+        let pipelines = context.pipelines(host.variant());
         let buffers = Buffers::new(&context, &pipelines, layout, None)?;
         let dispatch_budget = DispatchBudget::new(&context);
         let timing = if profile { Timing::new(&context)? } else { None };
@@ -329,7 +329,7 @@ impl GpuExecutor {
         loop {
             let mut step_plan = in_flight.step_plan;
             let begun = (in_flight.start, step_plan);
-            let waited = Instant::now();
+            let (submitted, waited) = (in_flight.pending.submitted, Instant::now());
             let (bytes, buffer) = in_flight.pending.wait(&self.context)?;
             self.submit_queue.give_back(buffer);
             self.retries.dispatches += in_flight.dispatches;
@@ -340,7 +340,7 @@ impl GpuExecutor {
             let halt = words[HALT as usize];
             // A halted step says little about the time of its dispatches.
             let measured = if halt == 0 { in_flight.dispatches } else { 0 };
-            self.submit_queue.pace.measured(in_flight.submitted, waited, measured);
+            self.submit_queue.pace.measured(submitted, waited, measured);
             if halt == 0 {
                 if let Some(mut at) = in_flight.at.take() {
                     self.host.domain.swap_box(&mut at);

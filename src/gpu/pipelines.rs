@@ -1,19 +1,22 @@
-//! The compute pipelines, one per entry point.
+//! The compute pipelines, one per entry point, compiled when they are first needed.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock, time::Instant};
 
 use rayon::prelude::*;
 
 use super::{
     Context,
     layout::{Frame, Round},
-    shaders::{Adapted, Group, Module, Variant},
+    shaders::{Adapted, Module, Variant},
 };
 use crate::Error;
 
 /// Pipelines by entry point, and their bind group layouts.
 pub struct Pipelines {
-    entries: HashMap<&'static str, wgpu::ComputePipeline>,
+    modules: Vec<(&'static Module, OnceLock<wgpu::ShaderModule>)>,
+    entries: HashMap<&'static str, EntryPoint>,
+    /// The layouts of the groups of buffers, in the order of [`Group`](super::shaders::Group).
+    layouts: [wgpu::PipelineLayout; 3],
     /// The kind of system that the pipelines are compiled for.
     pub variant: Variant,
     /// Frame and round.
@@ -26,6 +29,12 @@ pub struct Pipelines {
     pub rest: wgpu::BindGroupLayout,
 }
 
+struct EntryPoint {
+    /// Index of its module.
+    module: usize,
+    pipeline: OnceLock<wgpu::ComputePipeline>,
+}
+
 /// Bindings of the buffers that shaders only read.
 const BROAD_READ_ONLY: &[u32] = &[6];
 const VIEW_READ_ONLY: &[u32] = &[4, 6];
@@ -34,11 +43,8 @@ const VIEW_READ_ONLY: &[u32] = &[4, 6];
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {
-    /// Compiles all shaders for one kind of system, on all cores.
-    ///
-    /// # Errors
-    /// [`Error::DeviceLost`], [`Error::Unsupported`] if the driver rejects a shader.
-    pub fn new(context: &Context, variant: Variant) -> Result<Self, Error> {
+    /// Pipelines for one kind of system, of which none is compiled yet.
+    pub fn new(context: &Context, variant: Variant) -> Self {
         let device = &context.device;
         let uniform = |binding, size| wgpu::BindGroupLayoutEntry {
             binding,
@@ -82,37 +88,72 @@ impl Pipelines {
                 immediate_size: 0,
             })
         };
-        let layouts = [layout(&broad), layout(&view), layout(&rest)];
-        let modules: Vec<&Module> = variant.modules().collect();
-        // A driver compiles for seconds, and most compile one pipeline on one core.
-        let shaders = modules
-            .par_iter()
-            .map(|module| checked(context, || shader_module(context, module, variant)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let entries: Vec<(usize, &'static str)> = modules
+        let layouts = [&broad, &view, &rest].map(layout);
+        let modules: Vec<_> = variant.modules().map(|module| (module, OnceLock::new())).collect();
+        let entries = modules
             .iter()
             .enumerate()
-            .flat_map(|(k, module)| module.entries.iter().map(move |e| (k, *e)))
+            .flat_map(|(module, (of, _))| of.entries.iter().map(move |entry| (*entry, module)))
+            .map(|(entry, module)| (entry, EntryPoint { module, pipeline: OnceLock::new() }))
             .collect();
-        let entries = entries
-            .par_iter()
-            .map(|&(k, entry)| {
-                let layout = &layouts[match modules[k].group {
-                    Group::Broad => 0,
-                    Group::Substep => 1,
-                    Group::Rest => 2,
-                }];
-                checked(context, || (entry, pipeline(context, &shaders[k], entry, layout)))
-            })
-            .collect::<Result<HashMap<_, _>, Error>>()?;
-        context.check()?;
-        context.save_pipeline_cache();
-        Ok(Self { entries, variant, uniforms, broad, view, rest })
+        Self { modules, entries, layouts, variant, uniforms, broad, view, rest }
     }
 
-    /// The pipeline of an entry point.
+    /// All entry points.
+    pub fn entries(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.keys().copied()
+    }
+
+    /// Compiles the pipelines of these entry points that are not compiled yet, on all cores.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Unsupported`] if the driver rejects a shader.
+    pub fn compile(
+        &self,
+        context: &Context,
+        entries: impl Iterator<Item = &'static str>,
+    ) -> Result<(), Error> {
+        let mut missing: Vec<_> = entries.filter(|e| self.entries[e].pipeline.get().is_none()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let begin = Instant::now();
+        missing.sort_unstable();
+        missing.dedup();
+        let mut modules: Vec<_> = missing.iter().map(|entry| self.entries[entry].module).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        // A driver compiles for seconds, and most compile one pipeline on one core. No thread waits for another that compiles the same,
+        // since the one that waits may run below the other one, in the same pool: the first result counts.
+        modules.into_par_iter().try_for_each(|module| -> Result<(), Error> {
+            let (module, shader) = &self.modules[module];
+            if shader.get().is_none() {
+                shader.set(checked(context, || shader_module(context, module, self.variant))?).ok();
+            }
+            Ok(())
+        })?;
+        missing.into_par_iter().try_for_each(|entry| -> Result<(), Error> {
+            let EntryPoint { module, pipeline: compiled } = &self.entries[entry];
+            let (module, shader) = &self.modules[*module];
+            let shader = shader.get().expect("compiled above");
+            let layout = &self.layouts[module.group as usize];
+            compiled.set(checked(context, || pipeline(context, shader, entry, layout))?).ok();
+            Ok(())
+        })?;
+        context.check()?;
+        context.save_pipeline_cache();
+        context.compiled_for(begin.elapsed());
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub fn is_compiled(&self, entry: &str) -> bool {
+        self.entries[entry].pipeline.get().is_some()
+    }
+
+    /// The pipeline of an entry point, which must be compiled.
     pub fn get(&self, entry: &str) -> &wgpu::ComputePipeline {
-        &self.entries[entry]
+        self.entries[entry].pipeline.get().expect("a compiled pipeline")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::mpsc::{Receiver, channel},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{Context, buffers::make_buffer};
@@ -17,17 +17,24 @@ pub struct Pending {
     bytes: u64,
     mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
     submission: wgpu::SubmissionIndex,
+    /// When the host submitted the work that fills the buffer.
+    pub submitted: Instant,
 }
 
 impl Pending {
     /// Requests the buffer once the submission that fills it is done.
-    pub fn new(buffer: wgpu::Buffer, bytes: u64, submission: wgpu::SubmissionIndex) -> Self {
+    pub fn new(
+        buffer: wgpu::Buffer,
+        bytes: u64,
+        submission: wgpu::SubmissionIndex,
+        submitted: Instant,
+    ) -> Self {
         let (done, mapped) = channel();
         buffer.slice(..bytes).map_async(wgpu::MapMode::Read, move |result| {
             // The receiver is gone if the engine was dropped.
             let _ = done.send(result);
         });
-        Self { buffer, bytes, mapped, submission }
+        Self { buffer, bytes, mapped, submission, submitted }
     }
 
     /// Waits for the bytes; returns them and the buffer.
@@ -58,7 +65,7 @@ impl Pending {
 /// [`Error::DeviceLost`].
 pub fn read_now(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
     let submission = context.queue.submit([]);
-    Pending::new(buffer.clone(), bytes, submission).wait(context).map(|(bytes, _)| bytes)
+    Pending::new(buffer.clone(), bytes, submission, Instant::now()).wait(context).map(|(bytes, _)| bytes)
 }
 
 /// Copies parts of buffers (buffer, first byte, bytes) to the host and waits for them.

@@ -32,10 +32,14 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Copies the buffers when the device executes this command. Precondition: the copies are allocated.
-    pub fn keep(&self, encoder: &mut wgpu::CommandEncoder, sources: &[&wgpu::Buffer]) {
-        for (source, kept) in sources.iter().zip(&self.buffers) {
-            encoder.copy_buffer_to_buffer(source, 0, kept, 0, source.size());
+    /// The commands that copy the buffers. Precondition: the copies are allocated.
+    pub fn keep(&self, sources: &[&wgpu::Buffer]) -> impl FnOnce(&mut wgpu::CommandEncoder) + use<> {
+        let copies: Vec<_> =
+            sources.iter().map(|source| (*source).clone()).zip(self.buffers.clone()).collect();
+        move |commands| {
+            for (source, kept) in copies {
+                commands.copy_buffer_to_buffer(&source, 0, &kept, 0, source.size());
+            }
         }
     }
 

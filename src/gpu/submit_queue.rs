@@ -38,7 +38,6 @@ pub struct StepInFlight {
     pub start: usize,
     pub end: usize,
     pub dispatches: u64,
-    pub submitted: Instant,
     pub pending: Pending,
     /// The box in which the step runs, if it is not that of the last report.
     pub at: Option<PeriodicBox>,
@@ -87,10 +86,12 @@ impl SubmitQueue {
         self.make_room_for_start(context, buffers, &step_plan)?;
         let has_drag = host.domain.half_drag() > 0.0;
         let budget = step_plan.dispatch_budget;
-        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, budget, timing, has_drag)
+        let mut encoder = Encoder::new(context, pipelines, buffers, start, budget, timing, has_drag)
             .divide(self.pace.most_dispatches(context, host.domain.statistics.count))
             .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
-        self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
+        if let Some(keep) = self.keep_start(buffers, (start, step_plan)) {
+            encoder.other(keep);
+        }
         encoder.begin();
         for (k, substep) in (0..).zip(step_plan.substeps(host)) {
             if substep.builds {
@@ -99,9 +100,9 @@ impl SubmitQueue {
             encoder.substep(k, step_plan.wide_rounds);
         }
         encoder.end(step_plan.substep_count(), !step_plan.watched.is_empty());
-        let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());
+        let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
-        Ok(StepInFlight { step_plan, start, end, dispatches, submitted, pending, at: None })
+        Ok(StepInFlight { step_plan, start, end, dispatches, pending, at: None })
     }
 
     /// Submits the encoded commands and requests their report.
@@ -121,23 +122,24 @@ impl SubmitQueue {
             Some(buffer) => buffer,
             None => make_buffer(context, "report", bytes, usage)?,
         };
-        if let Some(timing) = encoder.timing.take() {
-            timing.resolve(&mut encoder.encoder);
-        }
-        let commands = &mut encoder.encoder;
-        commands.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
-        if bytes > counts {
-            // The watched spheres follow the wall loads.
-            let felt = 4 * u64::from(layout.wall_loads);
-            commands.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
-        }
-        let mut submission = None;
-        for commands in encoder.finish() {
+        let (work, into) = (buffers.work.clone(), readback.clone());
+        let felt = 4 * u64::from(layout.wall_loads);
+        encoder.other(move |commands| {
+            commands.copy_buffer_to_buffer(&work, 0, &into, 0, counts);
+            if bytes > counts {
+                // The watched spheres follow the wall loads.
+                commands.copy_buffer_to_buffer(&work, felt, &into, counts, bytes - counts);
+            }
+        });
+        let (mut submission, commands) = (None, encoder.finish()?);
+        // Without the time in which pipelines were compiled.
+        let submitted = Instant::now();
+        for commands in commands {
             submission = Some(context.queue.submit([commands]));
             self.submits += 1;
         }
         let submission = submission.expect("an encoder finishes with at least one command buffer");
-        Ok(Pending::new(readback, bytes, submission))
+        Ok(Pending::new(readback, bytes, submission, submitted))
     }
 
     /// Allocates a snapshot of the state at the start of a step that overwrites it.
@@ -156,16 +158,13 @@ impl SubmitQueue {
         self.start.reallocate(context, &buffers.state(0))
     }
 
-    /// Keeps the state at the start of a step that overwrites it.
+    /// The commands that keep the state at the start of a step, if the step overwrites it.
     pub fn keep_start(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
         buffers: &Buffers,
         (start, step_plan): (usize, StepPlan),
-    ) {
-        if !step_plan.builds_once() {
-            self.start.keep(encoder, &buffers.state(start));
-        }
+    ) -> Option<impl FnOnce(&mut wgpu::CommandEncoder) + use<>> {
+        (!step_plan.builds_once()).then(|| self.start.keep(&buffers.state(start)))
     }
 
     /// Restores the state at the start of a step if the step has overwritten it. Precondition: nothing else is in

@@ -75,8 +75,7 @@ impl Device<'_> {
         let Self { context, pipelines, buffers, dispatch_budget, layout } = self;
         input.upload(context, buffers);
         buffers.write_frames(context, pipelines, &[frame])?;
-        let mut encoder =
-            Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
+        let mut encoder = Encoder::new(context, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
         let group = match bindings {
             Bindings::Rest | Bindings::Order => &buffers.rest[PRESENT],
             Bindings::Broad => &buffers.broad[1 - PRESENT],
@@ -85,9 +84,9 @@ impl Device<'_> {
         match dispatches {
             [(_, _, all)] if bindings == Bindings::Order => encoder.order(0, 1 - PRESENT, *all),
             // The name labels the pass.
-            _ => encoder.stage("audit", group, 0, dispatches),
+            _ => encoder.stage("audit", group, 0, dispatches.to_vec()),
         }
-        context.queue.submit(encoder.finish());
+        context.queue.submit(encoder.finish()?);
         let output = Memory::download(context, buffers, layout)?;
         context.check()?;
         Ok(output)
@@ -237,7 +236,7 @@ impl<'a> Harness<'a> {
         let substeps = step_plan.substeps(&host);
         let blocks = if layout.static_world.is_restless { substeps.len() } else { 1 };
         let motion = host.motion(time, &substeps[..blocks]);
-        let pipelines = context.pipelines(variant)?;
+        let pipelines = context.pipelines(variant);
         let mut twin = Twin::new(core, &plan, &substeps, time);
         twin.other_box = shrink.map(|(_, at)| at);
         twin.enter(0, &frames[0]);

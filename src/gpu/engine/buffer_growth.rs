@@ -31,7 +31,7 @@ impl GpuExecutor {
     /// Grows the buffers, or adapts buffers and pipelines to other cells, and lets the halted work continue.
     pub(super) fn reallocate(&mut self, capacities: Capacities) -> Result<(), Error> {
         if self.host.variant() != self.pipelines.variant {
-            self.pipelines = self.context.pipelines(self.host.variant())?;
+            self.pipelines = self.context.pipelines(self.host.variant());
         }
         let layout = self.host.layout(capacities);
         if layout != self.buffers.layout {

@@ -99,14 +99,14 @@ impl GpuExecutor {
         let (from, to) = (self.current, 1 - self.current);
         let budget = self.dispatch_budget;
         let (context, buffers) = (&self.context, &self.buffers);
-        let mut encoder = Encoder::new(&context.device, &self.pipelines, buffers, from, budget, None, false);
+        let mut encoder = Encoder::new(context, &self.pipelines, buffers, from, budget, None, false);
         let all = budget.groups(layout.room);
-        encoder.stage("remove", &buffers.broad[from], 0, &[("remove", 0, all)]);
+        encoder.stage("remove", &buffers.broad[from], 0, vec![("remove", 0, all)]);
         if layout.slots > 0 {
-            let dispatches = [("remove_contacts", 0, all), ("wake_partners", 0, all)];
-            encoder.stage("remove", &buffers.hand[to], 0, &dispatches);
+            let dispatches = vec![("remove_contacts", 0, all), ("wake_partners", 0, all)];
+            encoder.stage("remove", &buffers.hand[to], 0, dispatches);
         }
-        context.queue.submit([encoder.encoder.finish()]);
+        context.queue.submit(encoder.finish()?);
         self.submit_queue.submits += 1;
         self.current = to;
         Ok(())

@@ -55,7 +55,7 @@ impl GpuExecutor {
             let frames = step_plan.frames(&self.host, &self.buffers.layout);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
             let mut encoder = Encoder::new(
-                &self.context.device,
+                &self.context,
                 &self.pipelines,
                 &self.buffers,
                 self.current,
@@ -68,7 +68,7 @@ impl GpuExecutor {
             encoder.broad_phase(0, false);
             encoder.measure(0);
             let after = encoder.current;
-            self.context.queue.submit(encoder.finish());
+            self.context.queue.submit(encoder.finish()?);
             let bytes = 4 * self.buffers.layout.report_words();
             let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
             let halt = words[HALT as usize];

@@ -1,8 +1,6 @@
 //! Takes a step one substep at a time, and waits for each substep to complete. A crowded substep is halved, and the substeps
 //! completed before it are kept.
 
-use std::time::Instant;
-
 use super::{GpuExecutor, words};
 use crate::{
     Error, Impact,
@@ -82,10 +80,10 @@ impl GpuExecutor {
     ) -> Result<Option<Taken>, Error> {
         self.enter_shrunk_box(step, &mut step_plan)?;
         let begun = (self.current, step_plan);
-        if !step_plan.builds_once() {
-            self.submit_queue.make_room_for_start(&self.context, &self.buffers, &step_plan)?;
+        self.submit_queue.make_room_for_start(&self.context, &self.buffers, &step_plan)?;
+        if let Some(keep) = self.submit_queue.keep_start(&self.buffers, begun) {
             let mut encoder = self.context.device.create_command_encoder(&Default::default());
-            self.submit_queue.keep_start(&mut encoder, &self.buffers, begun);
+            keep(&mut encoder);
             self.context.queue.submit([encoder.finish()]);
         }
         let substeps = step_plan.substeps(&self.host);
@@ -199,7 +197,7 @@ impl GpuExecutor {
                 encoder.broad_phase(0, substep.begins());
             }
             let sources = encoder.buffers.substep_state(encoder.current);
-            middle.keep(&mut encoder.encoder, &sources);
+            encoder.other(middle.keep(&sources));
             encoder.substep(0, step_plan.wide_rounds);
         })
     }
@@ -220,7 +218,7 @@ impl GpuExecutor {
         self.context.check()?;
         self.buffers.write_frames(&self.context, &self.pipelines, &[frame])?;
         let mut encoder = Encoder::new(
-            &self.context.device,
+            &self.context,
             &self.pipelines,
             &self.buffers,
             self.current,
@@ -232,10 +230,11 @@ impl GpuExecutor {
         .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);
-        let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());
+        let (end, dispatches) = (encoder.current, encoder.dispatches);
         self.retries.dispatches += dispatches;
         self.retries.waits += 1;
         let pending = self.submit_queue.send(&self.context, &self.buffers, encoder)?;
+        let submitted = pending.submitted;
         self.current = end;
         let (bytes, buffer) = pending.wait(&self.context)?;
         self.submit_queue.give_back(buffer);
