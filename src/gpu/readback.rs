@@ -84,14 +84,14 @@ pub fn download(context: &Context, sources: &[(&wgpu::Buffer, u64, u64)]) -> Res
         }
         copies.push((copy, bytes));
     }
-    let submission = context.queue.submit([encoder.finish()]);
+    let (submitted, submission) = (Instant::now(), context.queue.submit([encoder.finish()]));
     copies
         .into_iter()
         .map(|(copy, bytes)| {
             if bytes == 0 {
                 return Ok(vec![]);
             }
-            Pending::new(copy, bytes, submission.clone()).wait(context).map(|(bytes, _)| bytes)
+            Pending::new(copy, bytes, submission.clone(), submitted).wait(context).map(|(bytes, _)| bytes)
         })
         .collect()
 }
