@@ -14,6 +14,29 @@ fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
+// Whether a wall that a sphere may touch appears or disappears in the step.
+fn is_near_changing_wall(i: u32) -> bool {
+    for (var plane = 0u; plane < wall_count(); plane++) {
+        if is_near_plane(i, plane) && (world[frame.at_motion + WALL_ROWS * plane + 3u].z & 2u) != 0u { return true; }
+    }
+    for (var at = list_end(i); at < feature_end(i); at++) {
+        if is_changing(feature_at(lists[at]).wall) { return true; }
+    }
+    return false;
+}
+
+// Wakes these spheres before the substep. Twin: `wake_near_changing_walls` of src/cpu/core.rs.
+@compute @workgroup_size(GROUP)
+fn rest_rouse(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let at = rank_head(tags[i].rank) + 2u;
+        if atomicLoad(&warm_start[at]) < STILL && is_near_changing_wall(i) { atomicStore(&warm_start[at], 0u); }
+    }
+    check_loops();
+}
+
 // Finds the resting contacts at the start of a substep and warm-starts them.
 @compute @workgroup_size(GROUP)
 fn rest_find(

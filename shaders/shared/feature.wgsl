@@ -46,7 +46,9 @@ fn arm_of(wall_velocity: WallVelocity, cell: vec3i, offset: vec3f, t: f32) -> ve
 }
 
 // Whether a wall is present in this substep.
-fn is_there(wall: u32) -> bool { return world[frame.at_sites + SITE_ROWS * wall + 1u].w != 0u; }
+fn is_there(wall: u32) -> bool { return (world[frame.at_sites + SITE_ROWS * wall + 1u].w & 1u) != 0u; }
+// Whether a wall appears or disappears in this step.
+fn is_changing(wall: u32) -> bool { return (world[frame.at_sites + SITE_ROWS * wall + 1u].w & 2u) != 0u; }
 
 // Rotates a vector by axis times angle; the angle is at most about half a radian.
 fn turned(v: vec3f, by: vec3f) -> vec3f {

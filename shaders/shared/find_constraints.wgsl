@@ -5,11 +5,8 @@ fn past_count(rank: u32) -> u32 { return atomicLoad(&warm_start[rank_head(rank) 
 fn has_rested(rank: u32) -> bool { return (atomicLoad(&warm_start[rank_head(rank) + 1u]) & RESTED) != 0u; }
 fn warm_start_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&warm_start[at])); }
 
-// Sleep timer of a sphere in ticks; 0 if walls are added or removed.
-fn sleep_timer(i: u32) -> u32 {
-    if HAS_SHAPES && has_flag(FLAG_WAKE) { return 0u; }
-    return atomicLoad(&warm_start[rank_head(tags[i].rank) + 2u]);
-}
+// Sleep timer of a sphere in ticks.
+fn sleep_timer(i: u32) -> u32 { return atomicLoad(&warm_start[rank_head(tags[i].rank) + 2u]); }
 
 // Whether the sleep timer of a sphere has run out, never for fixed spheres, and whether half of the time has passed.
 fn timer_elapsed(i: u32) -> bool {

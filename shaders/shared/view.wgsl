@@ -188,7 +188,7 @@ fn wall_of(plane: u32) -> Wall {
         wall.speed = c.w;
         wall.mover = d.x;
         wall.number = d.y;
-        wall.there = d.z != 0u;
+        wall.there = (d.z & 1u) != 0u;
     }
     return wall;
 }

@@ -27,7 +27,9 @@ use crate::{
     },
     state::{
         columns::{Columns, State},
-        constants::{DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES, STILL, WALL, wall_of},
+        constants::{
+            DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES, STILL, WALL, wall_bit, wall_of,
+        },
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
     },
@@ -36,6 +38,7 @@ use crate::{
         domain::Domain,
         shrinkage::PeriodicBox,
     },
+    walls::world::World,
 };
 
 // A view of some fields of a core, while its other fields stay borrowable.
@@ -363,6 +366,24 @@ impl Core {
         let view = view!(self, frame, columns, &self.clock, &self.support, &self.constraints, &self.awake);
         self.sleep.advance_timers(&view);
         self.constraints.end_bounces();
+    }
+
+    /// Wakes the spheres that may touch a wall that appears or disappears in the step. Any others wake if their contacts no longer balance
+    /// their weight.
+    pub fn wake_near_changing_walls(&mut self) {
+        let Self { sleep, lists, domain, .. } = self;
+        let World { walls, features, .. } = &domain.world;
+        let is_changing = |wall: u32| features.changing[wall as usize];
+        let changing_planes = (walls.iter().enumerate())
+            .filter(|(_, wall)| is_changing(wall.number))
+            .fold(0, |planes, (plane, _)| planes | wall_bit(plane));
+        for i in 0..self.state.len() {
+            let has_feature =
+                || lists.features(i).iter().any(|&k| is_changing(features.all[k as usize].wall));
+            if lists.walls(i) & changing_planes != 0 || has_feature() {
+                sleep.rouse(i, lists);
+            }
+        }
     }
 
     /// Clears all contact impulses and wakes all spheres.

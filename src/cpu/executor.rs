@@ -17,7 +17,6 @@ use crate::{
         relax::Relax,
         rest::Rest,
         rounds::{Outcome, Patience, Rounds},
-        sleep::Sleep,
         walls::Walls,
     },
     state::{
@@ -217,9 +216,6 @@ impl CpuExecutor {
         left: &mut Work,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Attempt, Error> {
-        if substep.wakes {
-            self.core.sleep = Sleep::new(self.core.state.len());
-        }
         let domain = &mut self.core.domain;
         self.now.begin = request.begin + substep.time * domain.units.time;
         domain.place_walls(self.now.begin, substep.h);
@@ -231,6 +227,9 @@ impl CpuExecutor {
             if substep.begins() {
                 execute(STEP_BEGIN, self)?;
             }
+        }
+        if substep.wakes {
+            self.core.wake_near_changing_walls();
         }
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;
@@ -429,9 +428,10 @@ impl StepEngine for CpuExecutor {
         mut impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
         self.clock.start();
-        let domain = &self.core.domain;
+        let domain = &mut self.core.domain;
         let end = step.begin + domain.dt * domain.units.time;
         let wakes = domain.world.features.changes(step.begin, end);
+        domain.world.features.begin_step(step.begin, end);
         let (gravity, mut left) = (domain.world.gravity.as_dvec3(), Work::most(domain.statistics.count));
         let Plan { motion_margin, drift, .. } = step.plan;
         let substeps = step.plan.substeps(domain, wakes);

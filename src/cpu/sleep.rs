@@ -14,6 +14,8 @@
 //!   that the impulses on it amount to, and the next batch of iterations solves the contacts around it again. In this manner
 //!   an impact acts on all that it moves.
 //!
+//! A sphere that may touch a wall wakes before the step in which the wall appears or disappears.
+//!
 //! A sphere that wakes without moving sleeps again after a sixteenth of the limit.
 
 use std::{
@@ -196,6 +198,14 @@ impl Sleep {
     #[inline]
     pub fn stays_quiet(&self, i: usize) -> bool {
         self.is_quiet(i) && self.was_quiet.contains(i)
+    }
+
+    /// Lets a sphere be awake in the substep that is about to begin.
+    pub fn rouse(&mut self, i: usize, lists: &Lists) {
+        if self.sleep_timer[i] != STILL {
+            self.sleep_timer[i] = 0;
+            self.disturb(i, lists);
+        }
     }
 
     /// Marks a sphere and its candidates for [`wake_stirred`](Self::wake_stirred).

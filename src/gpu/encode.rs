@@ -63,6 +63,8 @@ pub struct Encoder<'a> {
     pushes: Option<u32>,
     /// The next broad phase sorts the scaled positions.
     is_scaled: bool,
+    /// Walls appear or disappear in the step.
+    wakes: bool,
 }
 
 /// One dispatch: entry point, round, workgroups.
@@ -249,12 +251,19 @@ impl<'a> Encoder<'a> {
             has_drag,
             pushes: None,
             is_scaled: false,
+            wakes: false,
         }
     }
 
     /// Lets the start of the step shrink the box, with so many passes of pushes.
     pub fn shrink(mut self, pushes: Option<u32>) -> Self {
         self.pushes = pushes;
+        self
+    }
+
+    /// Lets every substep wake the spheres near walls that appear or disappear in the step.
+    pub fn wake(mut self, wakes: bool) -> Self {
+        self.wakes = wakes;
         self
     }
 
@@ -378,6 +387,10 @@ impl<'a> Encoder<'a> {
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
         (self.frame, self.next_round, self.wide_rounds) = (frame, 0, wide_rounds);
         self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
+        if self.wakes && self.has(When::Resting) {
+            let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
+            self.stage("rest", &self.buffers.rest[self.current], frame, vec![("rest_rouse", 0, all)]);
+        }
         done(execute_rounds(self));
         let group = &self.buffers.view[self.current];
         for _ in 0..self.dispatch_budget.tails {

@@ -96,6 +96,7 @@ impl HostMirror {
     /// the positions of the last substep.
     pub fn motion(&mut self, start: f64, substeps: &[Substep]) -> Vec<u32> {
         let mut words = vec![];
+        self.domain.world.features.begin_step(start, start + self.domain.system.dt);
         for substep in substeps {
             self.domain.place_walls(start + substep.time * self.domain.units.time, substep.h);
             static_world::motion(&self.domain.world, &self.domain.units, &self.domain.grid, &mut words);

@@ -392,8 +392,6 @@ words! {
     FLAG_FIRST_BUILD = 8;
     /// No shorter substeps are possible.
     FLAG_SHORTEST = 16;
-    /// Walls come or go: all wake.
-    FLAG_WAKE = 32;
     /// Long chains of impacts, and impacts out of order, are left to the CPU.
     FLAG_LEAVES_CHAINS = 64;
     /// The paths of fast spheres are searched in dispatches of their own.

@@ -163,6 +163,7 @@ pub const MODULES: &[Module] = &[
             "rest_place",
             "rest_order",
             "rest_hand",
+            "rest_rouse",
             "rest_find",
             "rest_update",
             "rest_enter",

@@ -155,17 +155,21 @@ fn put_feature(rows: &mut Rows, feature: &WallFeature, mover: u32, turns: bool) 
 /// Where walls are in the present substep, appended to `words`.
 pub fn motion(world: &World, units: &Units, grid: &Grid, words: &mut Vec<u32>) {
     let mut rows = Rows(words);
+    let features = &world.features;
+    let presence = |wall: u32| {
+        let [there, changing] = [&features.there, &features.changing].map(|of| u32::from(of[wall as usize]));
+        there | (changing << 1)
+    };
     for wall in &world.walls {
         rows.vector(wall.normal, wall.acceleration.to_bits());
         rows.cell(wall.cell, wall.material as u32);
         rows.vector(wall.offset, wall.speed.to_bits());
-        rows.words([wall.mover.map_or(0, |k| k + 1), wall.number, u32::from(wall.there), 0]);
+        rows.words([wall.mover.map_or(0, |k| k + 1), wall.number, presence(wall.number), 0]);
     }
-    let features = &world.features;
     for number in 0..features.wall_count() as u32 {
         let (cell, offset) = grid.locate_freely(features.pivot(number) / units.length);
         rows.cell(cell, features.mover_number(number).map_or(0, |k| k + 1));
-        rows.vector(offset, u32::from(features.there[number as usize]));
+        rows.vector(offset, presence(number));
     }
     for mover in &features.movers {
         rows.cell(mover.cell, 0);

@@ -6,7 +6,7 @@ use super::{
     host_mirror::HostMirror,
     layout::{
         FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_LEAVES_CHAINS, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT,
-        FLAG_WAKE, FLAG_WALKS, Frame, MOST_TAIL_PENDING, MOST_WIDE_ROUNDS,
+        FLAG_WALKS, Frame, MOST_TAIL_PENDING, MOST_WIDE_ROUNDS,
     },
 };
 use crate::{
@@ -108,9 +108,6 @@ impl StepPlan {
         }
         if substep.lenient {
             flags &= !FLAG_STRICT;
-        }
-        if substep.wakes {
-            flags |= FLAG_WAKE;
         }
         let [slow, shock, settled, unsettled] = speeds(&host.domain.world, substep.h as f32);
         let mut frame = Frame {

@@ -88,7 +88,8 @@ impl SubmitQueue {
         let budget = step_plan.dispatch_budget;
         let mut encoder = Encoder::new(context, pipelines, buffers, start, budget, timing, has_drag)
             .divide(self.pace.most_dispatches(context, host.domain.statistics.count))
-            .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
+            .shrink(step_plan.shrink.map(|shrink| shrink.pushes))
+            .wake(step_plan.wakes);
         if let Some(keep) = self.keep_start(buffers, (start, step_plan)) {
             encoder.other(keep);
         }

@@ -99,6 +99,8 @@ pub struct WallFeatures {
     pivots_now: Vec<DVec3>,
     /// For each wall: whether it exists in the present substep.
     pub there: Vec<bool>,
+    /// For each wall: whether it appears or disappears in the present step.
+    pub changing: Vec<bool>,
 }
 
 impl WallFeatures {
@@ -144,6 +146,7 @@ impl WallFeatures {
                 .add(&still, middle, None, false, units, |point| grid.locate_freely(point / units.length));
         }
         features.there = vec![true; features.walls.len()];
+        features.changing = vec![false; features.walls.len()];
         features.pivots_now = features.pivots.clone();
         features
     }
@@ -236,7 +239,14 @@ impl WallFeatures {
 
     /// Whether a wall appears or disappears between two times.
     pub fn changes(&self, begin: f64, end: f64) -> bool {
-        self.walls.iter().any(|(_, span)| span.iter().any(|&at| begin <= at && at < end))
+        self.walls.iter().any(|(_, span)| changes(span, begin, end))
+    }
+
+    /// Enters the step between two times.
+    pub fn begin_step(&mut self, begin: f64, end: f64) {
+        for (changing, (_, span)) in self.changing.iter_mut().zip(&self.walls) {
+            *changing = changes(span, begin, end);
+        }
     }
 
     /// Least number of substeps for moving walls in a step of `dt` (time).
@@ -310,6 +320,10 @@ impl WallFeatures {
         self.all.capacity() * size_of::<WallFeature>()
             + self.sets.iter().map(|set| set.tree.bytes()).sum::<usize>()
     }
+}
+
+fn changes(span: &[f64; 2], begin: f64, end: f64) -> bool {
+    span.iter().any(|&at| begin <= at && at < end)
 }
 
 impl Mover {

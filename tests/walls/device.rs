@@ -42,6 +42,7 @@ on_device!(
     rest::vessels_of_every_shape_carry_the_weight_of_their_contents (long "2 to 8 min"),
     rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane (long "2 to 8 min"),
     rest::a_ball_stays_at_the_bottom_of_a_turning_drum (long "2 to 8 min"),
+    rest::a_wall_that_disappears_wakes_only_what_lies_on_it,
 );
 
 // A shaking box around a cylinder that rotates about its own axis, with grains in between.

@@ -172,3 +172,53 @@ pub fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
         assert!((s.spin - spin).length() < 1e-3, "mu {friction}: {s:?}");
     }
 }
+
+// Two stacks sleep, one of them on a wall that disappears: a disc, then a plane. The other one, 8 d away, sleeps on.
+#[test]
+pub fn a_wall_that_disappears_wakes_only_what_lies_on_it() {
+    let disc = |x: f64, z: f64| {
+        let normal = DVec3::Z;
+        wall(
+            WallShape::Disc { center: DVec3::new(x, 0.0, z), normal, radius: 2.0, hole: 0.0 },
+            WallMotion::default(),
+        )
+    };
+    let plane =
+        |z: f64| wall(WallShape::Plane { point: DVec3::Z * z, normal: DVec3::Z }, WallMotion::default());
+    let vanishing = 300;
+    for (name, walls) in [
+        ("a disc", [disc(0.0, 3.0), disc(8.0, 3.0), plane(0.0)]),
+        ("a plane", [plane(3.0), disc(8.0, 5.0), plane(0.0)]),
+    ] {
+        let mut system = grains(Surface { restitution: 0.3, ..GRAIN });
+        (system.dt, system.gravity) = (0.05, DVec3::NEG_Z);
+        system.walls = walls.into();
+        system.walls[0].span[1] = (f64::from(vanishing) - 0.5) * system.dt;
+        let bottom = |wall: &carom::Wall| match wall.shape {
+            WallShape::Disc { center, .. } => center.z,
+            _ => 3.0,
+        };
+        let bottoms = [0, 1].map(|k| bottom(&system.walls[k]));
+        for id in 0..6 {
+            let (stack, level) = (id as usize / 3, f64::from(id % 3));
+            let at = DVec3::new(8.0 * stack as f64, 0.0, bottoms[stack] + 0.5 + level);
+            system.spheres.push(sphere(id, at, DVec3::ZERO, 0.5));
+        }
+        let mut simulation = simulate(system);
+        for step in 1..=2 * vanishing {
+            let asleep = simulation.step().unwrap().asleep;
+            let expected = if step == vanishing - 1 { 6..=6 } else { 3..=6 };
+            assert!(
+                step < vanishing - 1 || expected.contains(&asleep),
+                "{name}: step {step}, {asleep} asleep"
+            );
+            assert!(step != vanishing || asleep == 3, "{name}: {asleep} sleep when the wall disappears");
+        }
+        for s in simulation.spheres() {
+            let (stack, level) = (s.id as usize / 3, f64::from(s.id % 3));
+            let falls = if stack == 0 { -3.0 } else { 0.0 };
+            let there = bottoms[stack] + 0.5 + level + falls;
+            assert!((s.position.z - there).abs() < 0.02, "{name}: {s:?}, expected at a height of {there}");
+        }
+    }
+}

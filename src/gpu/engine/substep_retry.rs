@@ -227,7 +227,8 @@ impl GpuExecutor {
             self.host.domain.half_drag() > 0.0,
         )
         .divide(self.submit_queue.pace.most_dispatches(&self.context, self.host.domain.statistics.count))
-        .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
+        .shrink(step_plan.shrink.map(|shrink| shrink.pushes))
+        .wake(step_plan.wakes);
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);
         let (end, dispatches) = (encoder.current, encoder.dispatches);
