@@ -14,13 +14,21 @@ fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// Whether a wall that a sphere may touch appears or disappears in the step.
-fn is_near_changing_wall(i: u32) -> bool {
+// Whether a sphere touches a wall that appears or disappears in the step.
+fn touches_changing_wall(i: u32) -> bool {
+    let radius = bodies[i].radius;
+    let most = min(2.0 * CONSTRAINT_GAP * radius, frame.motion_margin + frame.drift_reach);
     for (var plane = 0u; plane < wall_count(); plane++) {
-        if is_near_plane(i, plane) && (world[frame.at_motion + WALL_ROWS * plane + 3u].z & 2u) != 0u { return true; }
+        let wall = frame.at_motion + WALL_ROWS * plane;
+        if (world[wall + 3u].z & 2u) == 0u { continue; }
+        let cells = tags[i].cell - bitcast<vec3i>(world[wall + 1u].xyz);
+        let to = cells_shift(cells) + (bodies[i].offset - world_row(wall + 2u).xyz);
+        if dot(world_row(wall).xyz, to) - radius <= most { return true; }
     }
+    let now = Instant(tags[i].cell, bodies[i].offset, vec3f(0.0), radius, 0.0);
     for (var at = list_end(i); at < feature_end(i); at++) {
-        if is_changing(feature_at(lists[at]).wall) { return true; }
+        let p = feature_at(lists[at]);
+        if is_changing(p.wall) && near_of(p, sight_of(p, now, vec3f(0.0)).x).distance <= radius + most { return true; }
     }
     return false;
 }
@@ -32,7 +40,7 @@ fn rest_rouse(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let at = rank_head(tags[i].rank) + 2u;
-        if atomicLoad(&warm_start[at]) < STILL && is_near_changing_wall(i) { atomicStore(&warm_start[at], 0u); }
+        if atomicLoad(&warm_start[at]) < STILL && touches_changing_wall(i) { atomicStore(&warm_start[at], 0u); }
     }
     check_loops();
 }

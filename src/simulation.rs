@@ -125,8 +125,9 @@ impl Simulation {
     /// Takes one step of `dt`.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; the errors of
-    /// [`new`](Self::new) if edits since the last step made the system invalid.
+    /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; [`Error::Unsupported`] if the driver
+    /// refuses a shader that the step is the first to need; the errors of [`new`](Self::new) if edits since the last step made the
+    /// system invalid.
     pub fn step(&mut self) -> Result<&StepReport, Error> {
         self.advance(false)
     }

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, mem::swap, sync::atomic::AtomicU32};
 
 use glam::Vec3;
+use rayon::prelude::*;
 
 use crate::{
     Contact, Error, Partner, System,
@@ -24,11 +25,12 @@ use crate::{
         scan::scan,
         scatter::scatter,
         sleep::Sleep,
+        sweep::from_wall,
     },
     state::{
         columns::{Columns, State},
         constants::{
-            DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES, STILL, WALL, wall_bit, wall_of,
+            CONSTRAINT_GAP, DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES, STILL, WALL, wall_of,
         },
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
@@ -38,7 +40,10 @@ use crate::{
         domain::Domain,
         shrinkage::PeriodicBox,
     },
-    walls::world::World,
+    walls::{
+        features::{Instant, WallFeature},
+        world::{Wall, World},
+    },
 };
 
 // A view of some fields of a core, while its other fields stay borrowable.
@@ -368,22 +373,30 @@ impl Core {
         self.constraints.end_bounces();
     }
 
-    /// Wakes the spheres that may touch a wall that appears or disappears in the step. Any others wake if their contacts no longer balance
-    /// their weight.
-    pub fn wake_near_changing_walls(&mut self) {
-        let Self { sleep, lists, domain, .. } = self;
-        let World { walls, features, .. } = &domain.world;
-        let is_changing = |wall: u32| features.changing[wall as usize];
-        let changing_planes = (walls.iter().enumerate())
-            .filter(|(_, wall)| is_changing(wall.number))
-            .fold(0, |planes, (plane, _)| planes | wall_bit(plane));
-        for i in 0..self.state.len() {
-            let has_feature =
-                || lists.features(i).iter().any(|&k| is_changing(features.all[k as usize].wall));
-            if lists.walls(i) & changing_planes != 0 || has_feature() {
-                sleep.rouse(i, lists);
-            }
-        }
+    /// Wakes the spheres that touch a wall which appears or disappears in the step. The others wake as they do beside any sphere that is
+    /// awake. `path` is the reach of new lists: kept lists may reach farther, but must not decide who wakes.
+    pub fn wake_near_changing_walls(&mut self, path: f32) {
+        let Self { sleep, lists, domain, state, .. } = self;
+        let (World { walls, features, .. }, grid) = (&domain.world, &domain.grid);
+        let is_near = |i: usize| {
+            let (cell, offset, radius) = (state.cell[i].truncate(), state.offset(i), state.radius(i));
+            let most = (2.0 * CONSTRAINT_GAP * radius).min(path);
+            let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
+            let touches_plane =
+                |wall: &Wall| wall.normal.dot(from_wall(grid, state.columns(), wall, i)) - radius <= most;
+            let touches_feature = |feature: &WallFeature| {
+                let sight = features.sight(grid, feature, &at, Vec3::ZERO);
+                features.near(feature, sight.x).distance <= radius + most
+            };
+            let is_changing = |wall: u32| features.changing[wall as usize];
+            walls.iter().any(|wall| is_changing(wall.number) && touches_plane(wall))
+                || lists.features(i).iter().any(|&k| {
+                    let feature = &features.all[k as usize];
+                    is_changing(feature.wall) && touches_feature(feature)
+                })
+        };
+        let near: Vec<_> = (0..state.len()).into_par_iter().filter(|&i| is_near(i)).collect();
+        near.into_iter().for_each(|i| sleep.rouse(i, lists));
     }
 
     /// Clears all contact impulses and wakes all spheres.

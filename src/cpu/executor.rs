@@ -228,8 +228,9 @@ impl CpuExecutor {
                 execute(STEP_BEGIN, self)?;
             }
         }
-        if substep.wakes {
-            self.core.wake_near_changing_walls();
+        if substep.wakes && self.core.domain.world.rests {
+            let path = self.now.motion_margin + self.now.drift_reach;
+            self.core.wake_near_changing_walls(path);
         }
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;

@@ -14,7 +14,7 @@
 //!   that the impulses on it amount to, and the next batch of iterations solves the contacts around it again. In this manner
 //!   an impact acts on all that it moves.
 //!
-//! A sphere that may touch a wall wakes before the step in which the wall appears or disappears.
+//! In the step in which a wall appears or disappears, every substep begins with the spheres awake that touch it.
 //!
 //! A sphere that wakes without moving sleeps again after a sixteenth of the limit.
 

@@ -233,8 +233,8 @@ pub(crate) fn instance_on(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> 
     wgpu::Instance::new(descriptor)
 }
 
-// Leaves the text and the lines of shaders out of the compiled ones, which wgpu adds in builds with debug assertions: compiling takes half as
-// long again with them. A user of a graphics debugger can ask for them: WGPU_DEBUG=1.
+// In builds with debug assertions wgpu adds the source text and its line numbers to compiled shaders, as debug information, and then
+// compiles for half as long again. A user of a graphics debugger can ask for it: WGPU_DEBUG=1.
 fn leave_out_sources(descriptor: &mut wgpu::InstanceDescriptor) {
     descriptor.flags.remove(wgpu::InstanceFlags::DEBUG);
 }

@@ -261,7 +261,7 @@ impl<'a> Encoder<'a> {
         self
     }
 
-    /// Lets every substep wake the spheres near walls that appear or disappear in the step.
+    /// Lets every substep begin with the spheres awake that touch walls which appear or disappear in the step.
     pub fn wake(mut self, wakes: bool) -> Self {
         self.wakes = wakes;
         self

@@ -123,8 +123,8 @@ impl Pipelines {
         let mut modules: Vec<_> = missing.iter().map(|entry| self.entries[entry].module).collect();
         modules.sort_unstable();
         modules.dedup();
-        // A driver compiles for seconds, and most compile one pipeline on one core. No thread waits for another that compiles the same,
-        // since the one that waits may run below the other one, in the same pool: the first result counts.
+        // A driver compiles for seconds, and most compile one pipeline on one core. No thread waits for another one that compiles the
+        // same: rayon may run it on the stack of that other one, which would wait for ever. The first result counts.
         modules.into_par_iter().try_for_each(|module| -> Result<(), Error> {
             let (module, shader) = &self.modules[module];
             if shader.get().is_none() {

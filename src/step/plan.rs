@@ -221,7 +221,7 @@ pub struct Substep {
     pub shortest: bool,
     /// Whether impacts out of order are only counted, even in a strict run.
     pub lenient: bool,
-    /// Whether walls appear or disappear in the step, so that all of its substeps begin with all spheres awake.
+    /// Whether walls appear or disappear in the step, so that the spheres that touch them are awake in all of its substeps.
     pub wakes: bool,
 }
 

@@ -173,6 +173,9 @@ pub fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
     }
 }
 
+// Spheres of a stack: more than wake at once beside a sphere that wakes.
+const HIGH: u32 = 6;
+
 // Two stacks sleep, one of them on a wall that disappears: a disc, then a plane. The other one, 8 d away, sleeps on.
 #[test]
 pub fn a_wall_that_disappears_wakes_only_what_lies_on_it() {
@@ -199,23 +202,27 @@ pub fn a_wall_that_disappears_wakes_only_what_lies_on_it() {
             _ => 3.0,
         };
         let bottoms = [0, 1].map(|k| bottom(&system.walls[k]));
-        for id in 0..6 {
-            let (stack, level) = (id as usize / 3, f64::from(id % 3));
+        for id in 0..2 * HIGH {
+            let (stack, level) = ((id / HIGH) as usize, f64::from(id % HIGH));
             let at = DVec3::new(8.0 * stack as f64, 0.0, bottoms[stack] + 0.5 + level);
             system.spheres.push(sphere(id, at, DVec3::ZERO, 0.5));
         }
         let mut simulation = simulate(system);
         for step in 1..=2 * vanishing {
             let asleep = simulation.step().unwrap().asleep;
-            let expected = if step == vanishing - 1 { 6..=6 } else { 3..=6 };
-            assert!(
-                step < vanishing - 1 || expected.contains(&asleep),
-                "{name}: step {step}, {asleep} asleep"
-            );
-            assert!(step != vanishing || asleep == 3, "{name}: {asleep} sleep when the wall disappears");
+            let [least, most] = match step {
+                _ if step < vanishing - 1 => [0, 2 * HIGH],
+                _ if step < vanishing => [2 * HIGH; 2],
+                // The waking passes up the stack.
+                _ if step < vanishing + 10 => [HIGH, 2 * HIGH - 1],
+                _ if step < vanishing + 40 => [HIGH; 2],
+                _ => [HIGH, 2 * HIGH],
+            };
+            let range = u64::from(least)..=u64::from(most);
+            assert!(range.contains(&asleep), "{name}: step {step}, {asleep} asleep");
         }
         for s in simulation.spheres() {
-            let (stack, level) = (s.id as usize / 3, f64::from(s.id % 3));
+            let (stack, level) = ((s.id / HIGH) as usize, f64::from(s.id % HIGH));
             let falls = if stack == 0 { -3.0 } else { 0.0 };
             let there = bottoms[stack] + 0.5 + level + falls;
             assert!((s.position.z - there).abs() < 0.02, "{name}: {s:?}, expected at a height of {there}");
