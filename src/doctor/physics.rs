@@ -24,10 +24,12 @@ const LOAD: f64 = 0.01;
 /// Runs the section.
 pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> {
     gas(examination, target)?;
-    if !examination.is_over(|| "walls, and the pile that comes to rest".to_owned()) {
-        bullets(examination, target)?;
+    if examination.is_over(|| "walls, and the pile that comes to rest".to_owned()) {
+        return Ok(());
     }
-    if !examination.is_over(|| "the pile that comes to rest".to_owned()) {
+    if !bullets(examination, target)? {
+        examination.note("the pile was left out, since spheres pass walls");
+    } else if !examination.is_over(|| "the pile that comes to rest".to_owned()) {
         pile(examination, target)?;
     }
     Ok(())
@@ -81,7 +83,8 @@ fn gas(examination: &mut Examination, target: &Target) -> Result<(), Error> {
     Ok(())
 }
 
-fn bullets(examination: &mut Examination, target: &Target) -> Result<(), Error> {
+// Whether no wall lets a sphere through.
+fn bullets(examination: &mut Examination, target: &Target) -> Result<bool, Error> {
     // About half an impact for each sphere and step. Several impacts make chains, and the CPU takes steps with chains.
     let (diameters, steps) = (6.0, 40);
     let (edge, middle) = (systems::BULLETS_EDGE, 0.5 * systems::BULLETS_EDGE);
@@ -127,7 +130,7 @@ fn bullets(examination: &mut Examination, target: &Target) -> Result<(), Error> 
         examination.note(format!("cut short: the bullets took {} of {steps} steps", summary.steps));
         examination.is_cut = true;
     }
-    Ok(())
+    Ok(through == 0)
 }
 
 fn pile(examination: &mut Examination, target: &Target) -> Result<(), Error> {

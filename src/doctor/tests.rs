@@ -157,7 +157,7 @@ fn physics_fails_if_walls_let_spheres_through() {
         "bodies[i].offset = body.offset;",
         "bodies[i].offset = body.offset;\nif tags[i].rank == 7u { bodies[i].offset.z += 5.0; }",
     ];
-    let section = examine("physics", 45, &[slip]);
+    let section = examine("physics", 90, &[slip]);
     assert_fails(&section, &["pass a wall"]);
 }
 
@@ -168,7 +168,7 @@ fn speed_fails_if_the_energy_is_wrong() {
 
 #[test]
 fn soak_fails_if_the_energy_is_wrong() {
-    assert_fails(&examine("soak", 30, &TOO_STRONG), &["the energy of an elastic gas changes"]);
+    assert_fails(&examine("soak", 45, &TOO_STRONG), &["the energy of an elastic gas changes"]);
 }
 
 #[test]
