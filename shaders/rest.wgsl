@@ -33,7 +33,7 @@ fn touches_changing_wall(i: u32) -> bool {
     return false;
 }
 
-// Wakes these spheres before the substep. Twin: `wake_near_changing_walls` of src/cpu/core.rs.
+// Wakes the spheres that touch such a wall, before a substep. Twin: `wake_near_changing_walls` of src/cpu/core.rs.
 @compute @workgroup_size(GROUP)
 fn rest_rouse(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

@@ -242,8 +242,8 @@ impl WallFeatures {
         self.walls.iter().any(|(_, span)| changes(span, begin, end))
     }
 
-    /// Enters the step between two times. A wall may be there, or not, only from the first substep of the next step on: no sphere falls asleep
-    /// so soon.
+    /// Enters the step between two times. A wall that changes at the end of the step is there, or not, only from the first substep of the
+    /// next step on. The spheres that this step wakes are still awake then.
     pub fn begin_step(&mut self, begin: f64, end: f64) {
         for (changing, (_, span)) in self.changing.iter_mut().zip(&self.walls) {
             *changing = changes(span, begin, end);
