@@ -7,13 +7,13 @@ mod past;
 use crate::state::constants::{COLOURS, CONSTRAINT_COLOURS, SHOCK, TOUCHING};
 use std::{
     cell::Cell,
-    mem::{swap, take},
+    mem::{replace, swap, take},
     ops::Range,
 };
 
 use glam::{Vec3, Vec4};
 
-use self::find::Finder;
+use self::{find::Finder, past::Former};
 pub use crate::state::warm_start::ContactImpulse;
 use crate::{
     cpu::{
@@ -36,7 +36,7 @@ thread_local! {
     static SPARE: Cell<Vec<ContactConstraint>> = const { Cell::new(vec![]) };
 }
 
-/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on and eight from `arms` on.
+/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on. It derives all that follows from the radii.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
@@ -46,26 +46,19 @@ pub struct ContactConstraint {
     /// speed of separation.
     pub closing: f32,
     pub impulse: ContactImpulse,
-    /// From each centre to the point of contact.
-    pub arms: [f32; 2],
-    /// 5/2 over each radius; 0 for walls, and for spheres if only the impulse was restored.
-    pub turns: [f32; 2],
-    /// Reduced mass along the normal and in the contact plane.
-    pub masses: [f32; 2],
-    pub friction: f32,
-    /// Resistance to rolling and to twisting, times the reduced radius.
-    pub resistance: [f32; 2],
+    /// Reduced mass along the normal.
+    pub mass: f32,
+    /// Distance over the radius sum; it scales the radii to the arms of the contact point. 1 for walls.
+    pub share: f32,
     /// Owner of the constraint: the sphere with the smaller id, so that constraints follow the order of cells and ids.
     pub i: u32,
     /// The other sphere, or a wall with [`WALL`] set: planes first, then wall features.
     pub j: u32,
-    /// Cells from i to the image of j, encoded as in a candidate.
-    pub code: u32,
-    /// Index of the wall velocity within the task; [`STANDS`] if the partner is not a moving wall.
-    pub wall_velocity: u32,
-    /// Distance over the radius sum; it scales the radii to the arms of the contact point.
-    #[cfg(feature = "gpu")]
-    pub share: f32,
+    /// Index of the surface in the world; [`UNKNOWN`] if only the impulse was restored.
+    pub surface: u32,
+    /// Of two spheres: the cells from i to the image of j, encoded as in a candidate. Of a moving wall: the index of its velocity within the
+    /// task. Of another wall: [`STANDS`].
+    pub image: u32,
 }
 
 /// An empty place in the solving order.
@@ -74,8 +67,11 @@ pub const EMPTY: u32 = u32::MAX;
 /// Mark of a constraint without a colour, because neither partner moves.
 const UNCOLOURED: u8 = u8::MAX;
 
-/// Wall velocity index of a constraint whose partner is not a moving wall.
+/// Image of a constraint with a wall that does not move.
 pub const STANDS: u32 = u32::MAX;
+
+/// Surface of a constraint of which only the impulse was restored.
+pub const UNKNOWN: u32 = u32::MAX;
 
 /// Surface velocity and spin of a wall at a contact; the last lanes are 0.
 #[derive(Clone, Copy, Debug)]
@@ -95,18 +91,23 @@ impl ContactConstraint {
         normal: Vec3::ZERO,
         closing: 0.0,
         impulse: ContactImpulse { normal: 0.0, tangent: Vec3::ZERO, moment: Vec3::ZERO },
-        arms: [0.0; 2],
-        turns: [0.0; 2],
-        masses: [0.0; 2],
-        friction: 0.0,
-        resistance: [0.0; 2],
+        mass: 0.0,
+        share: 0.0,
         i: 0,
         j: WALL,
-        code: 0,
-        wall_velocity: STANDS,
-        #[cfg(feature = "gpu")]
-        share: 0.0,
+        surface: UNKNOWN,
+        image: STANDS,
     };
+
+    /// Cells from i to the image of j, encoded as in a candidate; 0 for walls.
+    pub fn code(&self) -> u32 {
+        if self.j & WALL == 0 { self.image } else { 0 }
+    }
+
+    /// Index of the velocity of its wall within the task, if the wall moves.
+    pub fn wall_velocity(&self) -> Option<usize> {
+        (self.j & WALL != 0 && self.image != STANDS).then_some(self.image as usize)
+    }
 
     /// Whether one of its spheres is awake and not fixed.
     fn yields(&self, view: &View) -> bool {
@@ -157,9 +158,8 @@ pub struct Task {
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
-    /// If all spheres of the task with this number stay quiet: the present indices in solving order of its blocks with constraints. The
-    /// exchange of past and present tasks moves this list to the past task.
-    places: Vec<u32>,
+    /// What [`find`](ContactConstraints::find) replaced; of no meaning in a task that stays.
+    former: Former,
     /// Indices of the constraints to be solved, within each block, in solving order; each bundle of lanes is filled up with [`EMPTY`].
     order: Vec<u32>,
     /// Whether `order` belongs to the present constraints.
@@ -202,23 +202,35 @@ struct Slot {
     count: u32,
 }
 
-/// All contact constraints of this substep and the previous one.
+/// Past constraints of the spheres of a task whose constraints were in another task.
+#[derive(Default)]
+struct Arrivals {
+    /// Sphere by sphere, in the order of the task.
+    constraints: Vec<ContactConstraint>,
+    /// Number of past constraints of all spheres of the task.
+    expected: usize,
+}
+
+/// All contact constraints of this substep, and how they begin: from those of the previous substep, which they replace task by task.
 #[derive(Default)]
 pub struct ContactConstraints {
     pub tasks: Outputs<Task>,
     slots: Vec<Slot>,
-    past: Outputs<Task>,
-    past_slots: Vec<Slot>,
-    /// Length of this substep and of the previous one.
+    /// Length of the substep of the constraints.
     h: f32,
-    past_h: f32,
-    /// Whether `past` already holds the warm start of the next substep.
-    is_past_ready: bool,
+    /// Whether the constraints were restored: they warm-start the next substep, but lack all except impulses.
+    is_restored: bool,
+    /// Of the constraints that the last [`find`](Self::find) replaced: the number of tasks, the slots, the length of the substep, and the
+    /// tasks of each colour.
+    former_count: usize,
+    former_slots: Vec<Slot>,
+    former_h: f32,
+    former_colours: [Range<usize>; COLOURS],
+    arrivals: Outputs<Arrivals>,
     /// Pressed contacts of each sphere in the previous substep.
     rested: Pressed,
-    /// Tasks of each colour, for the constraints of this substep and of the previous one.
+    /// Tasks of each colour.
     colours: [Range<usize>; COLOURS],
-    past_colours: [Range<usize>; COLOURS],
     buffer: Vec<Slot>,
     /// Spheres whose contacts are counted one by one.
     counted: Vec<u32>,
@@ -231,24 +243,15 @@ pub struct ContactConstraints {
 impl ContactConstraints {
     /// Finds the resting contacts at the start of a substep and warm-starts them.
     pub fn find(&mut self, view: &View, blocks: &Blocks) {
-        let is_ready = std::mem::take(&mut self.is_past_ready);
-        if !is_ready {
-            swap(&mut self.tasks, &mut self.past);
-            swap(&mut self.slots, &mut self.past_slots);
-            swap(&mut self.colours, &mut self.past_colours);
-            self.past_h = self.h;
-        }
-        let stays = !is_ready && self.past_h == view.frame.h;
-        self.h = view.frame.h;
+        self.former_h = replace(&mut self.h, view.frame.h);
+        let stays = !take(&mut self.is_restored) && self.former_h == self.h;
         let slow = view.world.slow_speed(self.h);
         self.shock = SHOCK * slow;
-        let count = view.state.len();
-        self.slots.resize(count, Slot::default());
-        self.past_slots.resize(count, Slot::default());
-        self.colours.clone_from(&blocks.colours);
-        let Self { past, past_slots, past_colours, rested, counted, .. } = self;
-        count_in_contact(view, (past, past_slots), past_colours, (rested, counted));
-        let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
+        self.slots.resize(view.state.len(), Slot::default());
+        let Self { tasks, slots, colours, rested, counted, .. } = self;
+        count_in_contact(view, (tasks, slots), colours, (rested, counted));
+        self.former_colours = replace(&mut self.colours, blocks.colours.clone());
+        let scale = if self.former_h > 0.0 { self.h / self.former_h } else { 0.0 };
         self.fill(view, blocks, (slow, stays), scale);
     }
 
@@ -282,7 +285,7 @@ impl ContactConstraints {
                 for i in blocks.owners_of(block) {
                     // SAFETY: a sphere is in one task.
                     let slot = unsafe { slots.get(i as usize) };
-                    let past = &before[slot.first as usize..(slot.first + slot.count) as usize];
+                    let past = &before[slot.range()];
                     let first = task.constraints.len();
                     if is_renewed && renews.1(i as usize) {
                         Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
@@ -301,42 +304,47 @@ impl ContactConstraints {
 
     // With `stays`, quiet spheres keep their constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
-        let Self { tasks, past, past_slots, slots, .. } = self;
-        let (present, slots) = (past.iter().count(), Disjoint::new(slots));
-        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
-            let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
-            task.stays = stays
-                && k < present
-                // SAFETY: a sphere is in one task.
-                && unsafe { keeps_slots(past.get(k), (past_slots, &slots), blocks, (k, &mut task.places), stays_quiet) };
+        let (before, count) = (self.tasks.iter().count(), blocks.tasks.len());
+        self.former_count = before;
+        self.tasks.use_slots(before.max(count));
+        swap(&mut self.slots, &mut self.former_slots);
+        self.slots.resize(view.state.len(), Slot::default());
+        self.find_staying(view, blocks, stays);
+        self.find_arrivals(blocks);
+        self.tasks.for_each_of(count..before.max(count), |task| {
+            task.keep_former();
+            task.begin();
+            task.stays = false;
         });
-        self.swap_those_that_stay();
-        let Self { tasks, past, past_slots, rested, .. } = self;
+        let Self { crew, tasks, former_slots, arrivals, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        for (task, past) in tasks.some(0..blocks.tasks.len()).iter_mut().zip(past.all()) {
-            if task.stays {
-                // The places were found before the exchange.
-                assert_eq!(task.blocks.len(), past.places.len());
-                let blocks = task.blocks.iter_mut().zip(&past.places);
-                blocks.for_each(|(block, &place)| block.place = place);
-            }
-        }
-        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
+        run_tasks(crew, tasks, blocks, |k, task| {
             if task.stays {
                 return;
             }
-            let places = blocks.tasks[k].clone();
+            let Arrivals { constraints: arrived, expected } = arrivals.get(k);
+            let (mut arrived, places) = (arrived.as_slice(), blocks.tasks[k].clone());
             task.wall_velocities.clear();
             task.flights.clear();
             (task.yields, task.converted, task.bounces) = (false, 0, false);
+            task.keep_former();
+            let mut before = SPARE.take();
+            swap(&mut task.constraints, &mut before);
             task.begin();
-            let owners = blocks.all[places.clone()].iter().flat_map(|block| blocks.owners_of(block));
-            let before: u32 = owners.map(|i| past_slots[i as usize].count).sum();
-            make_room(&mut task.constraints, before as usize);
+            make_room(&mut task.constraints, *expected);
+            make_room(&mut task.partners, *expected);
             for (block, place) in blocks.all[places.clone()].iter().zip(places) {
                 for i in blocks.owners_of(block) {
-                    let first = task.constraints.len();
-                    let past = past_of(past, past_slots, i);
+                    let (first, slot) = (task.constraints.len(), former_slots[i as usize]);
+                    let past = if slot.count == 0 {
+                        &[]
+                    } else if slot.task as usize == k {
+                        &before[slot.range()]
+                    } else {
+                        let past;
+                        (past, arrived) = arrived.split_at(slot.count as usize);
+                        past
+                    };
                     if stays && view.sleep.stays_quiet(i as usize) {
                         task.push_all(past);
                     } else {
@@ -347,19 +355,45 @@ impl ContactConstraints {
                 }
                 task.end_block(block.number, place);
             }
+            SPARE.set(before);
         });
+        arrivals.for_each(|arrivals| *arrivals = Arrivals::default());
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
-    // Exchanges the past and the present constraints of the tasks that stay.
-    fn swap_those_that_stay(&mut self) {
-        let count = self.tasks.iter().count();
-        let staying = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
-        for (task, past) in staying.filter(|(task, _)| task.stays) {
-            swap(task, past);
-            (task.yields, task.stays, task.converted) = (false, true, 0);
-            task.flights.clear();
-        }
+    // Finds the tasks all of whose spheres stay quiet, so that all of their constraints stay.
+    fn find_staying(&mut self, view: &View, blocks: &Blocks, stays: bool) {
+        let Self { crew, tasks, former_slots, .. } = self;
+        let slots = Disjoint::new(&mut self.slots);
+        run_tasks(crew, tasks, blocks, |k, task| {
+            let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
+            // SAFETY: a sphere is in one task.
+            task.stays = stays && unsafe { keeps_slots(task, (former_slots, &slots), (blocks, k), stays_quiet) };
+            if task.stays {
+                (task.yields, task.converted) = (false, 0);
+                task.flights.clear();
+            }
+        });
+    }
+
+    // Copies the past constraints of the spheres that come from another task, because that task will lose them.
+    fn find_arrivals(&mut self, blocks: &Blocks) {
+        let Self { tasks, former_slots, arrivals, .. } = self;
+        arrivals.run(blocks.tasks.len(), 1, |range, found| {
+            let k = range.start;
+            if tasks.get(k).stays {
+                return;
+            }
+            let owners = blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
+            for slot in owners.map(|i| former_slots[i as usize]).filter(|slot| slot.count > 0) {
+                found.expected += slot.count as usize;
+                if slot.task as usize != k {
+                    found
+                        .constraints
+                        .extend_from_slice(&tasks.get(slot.task as usize).constraints[slot.range()]);
+                }
+            }
+        });
     }
 
     /// Contacts that the last [`find_after_rounds`](Self::find_after_rounds) made of impacts.
@@ -410,12 +444,14 @@ impl ContactConstraints {
             }
         });
         // The solver is about to change constraints that are those of the previous substep.
-        let tasks = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
-        for (task, past) in tasks.filter(|(task, _)| task.stays && task.yields) {
-            past.constraints.clone_from(&task.constraints);
-            past.partners.clone_from(&task.partners);
-            task.stays = false;
-        }
+        self.tasks.for_each(|task| {
+            if task.stays && task.yields {
+                let partners = task.partners.clone();
+                task.keep_former();
+                task.partners = partners;
+                task.stays = false;
+            }
+        });
     }
 
     /// Orders the constraints anew before they are solved again.
@@ -423,25 +459,16 @@ impl ContactConstraints {
         self.tasks.for_each(|task| task.is_ordered = false);
     }
 
-    /// Undoes the last [`find`](Self::find), because the substep is repeated.
-    pub fn take_back(&mut self) {
-        self.swap_those_that_stay();
-        self.is_past_ready = true;
-        self.count = 0;
-    }
-
     /// Contact constraints that a sphere owns.
     pub fn of(&self, i: usize) -> &[ContactConstraint] {
-        if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
+        if self.count == 0 { &[] } else { owned(&self.tasks, &self.slots, i as u32) }
     }
 
     /// Wall velocity at a contact constraint of a sphere, if the wall moves.
     #[cfg(feature = "gpu")]
     pub fn wall_velocity_of(&self, i: usize, constraint: &ContactConstraint) -> Option<Vec3> {
         let wall_velocities = &self.tasks.get(self.slots[i].task as usize).wall_velocities;
-        wall_velocities
-            .get(constraint.wall_velocity as usize)
-            .map(|wall_velocity| wall_velocity.0[0].truncate())
+        constraint.wall_velocity().map(|at| wall_velocities[at].0[0].truncate())
     }
 
     /// Whether a contact constraint holds a sphere and a partner: another sphere, or a wall with [`WALL`] set.
@@ -476,7 +503,7 @@ impl ContactConstraints {
         let tasks = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
         tasks.flat_map(|task| {
             let wall_velocity = |constraint: &ContactConstraint| {
-                task.wall_velocities.get(constraint.wall_velocity as usize).copied()
+                constraint.wall_velocity().map(|at| task.wall_velocities[at])
             };
             let with_walls = task.with_walls.iter().map(|&at| &task.constraints[at as usize]);
             with_walls
@@ -486,20 +513,20 @@ impl ContactConstraints {
     }
 
     pub fn bytes(&self) -> usize {
-        let tasks = self.tasks.all().iter().chain(self.past.all());
+        let tasks = self.tasks.all().iter();
         tasks
             .map(|t| {
                 size_of::<ContactConstraint>() * t.constraints.capacity()
                     + 4 * (t.partners.capacity()
                         + t.with_walls.capacity()
                         + t.yielding.capacity()
-                        + t.order.capacity()
-                        + t.places.capacity())
+                        + t.order.capacity())
+                    + t.former.bytes()
                     + size_of::<BlockRange>() * t.blocks.capacity()
                     + size_of::<WallVelocity>() * t.wall_velocities.capacity()
             })
             .sum::<usize>()
-            + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
+            + size_of::<Slot>() * (self.slots.capacity() + self.former_slots.capacity())
             + size_of::<Slot>() * self.buffer.capacity()
             + 4 * self.counted.capacity()
             + self.rested.bytes()
@@ -547,7 +574,7 @@ fn count_in_contact(
     for_ranges(list.len(), 64, |range| {
         for &i in &list[range] {
             let (mut spheres, mut on_wall) = (0, false);
-            let of = |i: u32| past_of(tasks, slots, i);
+            let of = |i: u32| owned(tasks, slots, i);
             for_contacts(view, of, i as usize, |constraint, _| {
                 if constraint.is_in_contact() {
                     spheres = (spheres + u8::from(constraint.j & WALL == 0)).min(64);
@@ -571,7 +598,7 @@ pub fn for_contacts<'c>(
     of(i as u32).iter().for_each(|constraint| visit(constraint, 1.0));
     for candidate in view.lists.of(i).iter().filter(|candidate| ids[candidate.index()] < ids[i]) {
         // Across a short period a sphere may touch several images of another one.
-        let with_i = |of: &&ContactConstraint| of.j == i as u32 && of.code + candidate.code() == CODES - 1;
+        let with_i = |of: &&ContactConstraint| of.j == i as u32 && of.image + candidate.code() == CODES - 1;
         of(candidate.index() as u32).iter().filter(with_i).for_each(|constraint| visit(constraint, -1.0));
     }
 }
@@ -633,60 +660,58 @@ pub unsafe fn order_block(
 
 // Makes an empty array as large as it will probably need to be for as many constraints as `before` and some new ones. An array that only
 // grows, by doubling, would keep the size of the most spheres that its task ever had.
-fn make_room(constraints: &mut Vec<ContactConstraint>, before: usize) {
+fn make_room<T>(array: &mut Vec<T>, before: usize) {
     let room = before + before / 8 + 16;
-    if constraints.capacity() > 2 * room {
-        constraints.shrink_to(room);
+    if array.capacity() > room + room / 4 {
+        array.shrink_to(room);
     }
-    if constraints.capacity() < before {
-        constraints.reserve_exact(room);
+    if array.capacity() < before {
+        array.reserve_exact(room);
     }
 }
 
-// Whether all spheres of task `k` stay quiet and own the constraints of a past task, in the same order and blocks. On the way the function
-// copies the slots of these spheres from `past_slots` to `slots`, and lists the places of the blocks with constraints; both mean
+// Whether all spheres of task `k` stay quiet and own the constraints that it has, in the same order and blocks. On the way the function
+// copies the slots of these spheres from `former_slots` to `slots`, and updates the places of the blocks with constraints; both mean
 // nothing if it returns false.
 //
 // # Safety
 // No other thread may read or write these elements of `slots` at the same time.
 unsafe fn keeps_slots(
-    past: &Task,
-    (past_slots, slots): (&[Slot], &Disjoint<Slot>),
-    blocks: &Blocks,
-    (k, places): (usize, &mut Vec<u32>),
+    task: &mut Task,
+    (former_slots, slots): (&[Slot], &Disjoint<Slot>),
+    (blocks, k): (&Blocks, usize),
     stays_quiet: impl Fn(usize) -> bool,
 ) -> bool {
-    places.clear();
-    let mut end = 0;
+    let (mut end, mut ranges) = (0, task.blocks.iter_mut());
     let of_task = blocks.tasks[k].clone();
     let are_of = blocks.all[of_task.clone()].iter().zip(of_task).all(|(block, place)| {
         let begin = end;
         let are_of_block = blocks.owners_of(block).all(|i| {
-            let slot = past_slots[i as usize];
+            let slot = former_slots[i as usize];
             let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
             end += slot.count;
             // SAFETY: guaranteed by the caller.
             unsafe { slots.set(i as usize, slot) };
             is_next && stays_quiet(i as usize)
         });
-        if end > begin {
-            let is_of_past = |of: &BlockRange| (of.number, of.end) == (block.number, end as usize);
-            let is_same = past.blocks.get(places.len()).is_some_and(is_of_past);
-            places.push(place as u32);
-            return are_of_block && is_same;
-        }
-        are_of_block
+        let is_same = end == begin
+            || ranges.next().is_some_and(|range| {
+                range.place = place as u32;
+                (range.number, range.end) == (block.number, end as usize)
+            });
+        are_of_block && is_same
     });
-    are_of && end as usize == past.constraints.len()
+    are_of && end as usize == task.constraints.len()
 }
 
-fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
+// The constraints that a sphere owns.
+fn owned<'t>(tasks: &'t Outputs<Task>, slots: &[Slot], i: u32) -> &'t [ContactConstraint] {
     // No constraint was found yet for spheres without a slot.
-    let Slot { task, first, count } = slots.get(i as usize).copied().unwrap_or_default();
-    if count == 0 {
+    let slot = slots.get(i as usize).copied().unwrap_or_default();
+    if slot.count == 0 {
         return &[];
     }
-    &past.get(task as usize).constraints[first as usize..(first + count) as usize]
+    &tasks.get(slot.task as usize).constraints[slot.range()]
 }
 
 impl Slot {

@@ -50,6 +50,7 @@ use crate::{
         constants::{WALL, side_of, wall_bit, wall_of},
         frame::Frame,
     },
+    walls::world::Surface,
 };
 
 /// Blocks per task of a loop over blocks, at most.
@@ -127,9 +128,10 @@ impl Rest {
             self.lasting.renew(core.state.len(), core.sleep.lasting(), core.sleep.order());
             self.remember(core);
             self.enter_lab(core, frame, true);
-            let Core { constraints, blocks, .. } = core;
-            self.warm(constraints, blocks);
-            self.iterate(constraints, blocks, ITERATIONS_BEFORE as usize, (None, settled_speed(frame)));
+            let Core { constraints, blocks, domain, .. } = core;
+            let world = (&*blocks, domain.world.surfaces.as_slice());
+            self.warm(constraints, world);
+            self.iterate(constraints, world, ITERATIONS_BEFORE as usize, (None, settled_speed(frame)));
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
         } else {
@@ -184,11 +186,12 @@ impl Rest {
             self.give(core, frame);
             self.find_outside(core, batch);
             self.enter_lab(core, frame, false);
-            let Core { constraints, blocks, .. } = core;
-            self.order(constraints, blocks, |_, _| ());
+            let Core { constraints, blocks, domain, .. } = core;
+            let world = (&*blocks, domain.world.surfaces.as_slice());
+            self.order(constraints, world, |_, _| ());
             let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
             let count = (ITERATIONS_AFTER << batch) as usize;
-            self.iterate(constraints, blocks, count, (Some(relaxation), settled_speed(frame)));
+            self.iterate(constraints, world, count, (Some(relaxation), settled_speed(frame)));
             self.find_held(&core.constraints, core.state.len());
             self.leave_lab(core, frame, false);
             if batch + 1 == ITERATION_BATCHES || !self.goes_on(core, frame) {
@@ -278,6 +281,7 @@ impl Rest {
             let (motion, spin) = (state.motion[i], state.spin[i]);
             let is_free = motion.w > 0.0 && !view.sleep.contains(i);
             let gain = frame.gravity * (frame.h - 0.5 * view.rested[i]);
+            let spin = spin.truncate().extend(state.radius(i));
             Body { motion: if is_free { motion + gain.extend(0.0) } else { Vec4::ZERO }, spin }
         };
         for_ranges(state.len(), TASK, |range| {
@@ -287,8 +291,8 @@ impl Rest {
     }
 
     // Orders the constraints and applies the warm-start impulses.
-    fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks) {
-        self.order(constraints, blocks, |task, bodies| {
+    fn warm(&mut self, constraints: &mut ContactConstraints, world: (&Blocks, &[Surface])) {
+        self.order(constraints, world, |task, bodies| {
             // SAFETY: `order` calls this only for tasks that have no moving sphere in common at the same time.
             task.yielding().for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
         });
@@ -298,11 +302,12 @@ impl Rest {
     fn order(
         &mut self,
         constraints: &mut ContactConstraints,
-        blocks: &Blocks,
+        (blocks, surfaces): (&Blocks, &[Surface]),
         then: impl Fn(&Task, &Bodies) + Sync,
     ) {
         self.masks.resize(self.lab.len(), 0);
-        let (masks, bodies) = (Disjoint::new(&mut self.masks), Bodies(Disjoint::new(&mut self.lab)));
+        let masks = Disjoint::new(&mut self.masks);
+        let bodies = Bodies { all: Disjoint::new(&mut self.lab), surfaces };
         let count = blocks.tasks.len();
         let tasks = constraints.tasks.some(0..count).iter_mut().zip(&blocks.tasks);
         let jobs = tasks
@@ -312,7 +317,7 @@ impl Rest {
         let order = |_, task: &mut &mut Task| {
             // SAFETY: at the same time run only tasks that have no moving sphere in common. An impulse changes no inverse
             // mass, so other tasks do not change whether a fixed sphere moves.
-            unsafe { task.order(&masks, |i| bodies.0.get(i).motion.w > 0.0) };
+            unsafe { task.order(&masks, |i| bodies.all.get(i).motion.w > 0.0) };
             then(task, &bodies);
         };
         self.crew.run(jobs, |place| blocks.earlier(place), 1, |_| true, order);
@@ -323,7 +328,7 @@ impl Rest {
     fn iterate(
         &mut self,
         constraints: &mut ContactConstraints,
-        blocks: &Blocks,
+        (blocks, surfaces): (&Blocks, &[Surface]),
         count: usize,
         (relaxation, settled): (Option<f32>, f32),
     ) {
@@ -340,7 +345,7 @@ impl Rest {
         // Bit patterns of positive floats are ordered like their values, and those of NaN come last.
         let goes_on = |ended: usize| most[ended - 1].load(Relaxed) > settled.to_bits();
         let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
-        let (changes, bodies) = (&self.changes, Bodies(Disjoint::new(&mut self.lab)));
+        let (changes, bodies) = (&self.changes, Bodies { all: Disjoint::new(&mut self.lab), surfaces });
         let solve = |iteration: usize, block: &mut BlockOfTask| {
             // SAFETY: at the same time run only blocks that have no moving sphere in common.
             let change = unsafe { lanes::solve_block(&bodies, block, method) };
@@ -579,14 +584,12 @@ impl Rest {
                 }
                 // SAFETY: as above.
                 let (before, spin_before, was) = unsafe { (motion.get(i), spin.get(i), rested.get(i)) };
-                let (now, mut spin_now) = (lab[i].motion.truncate(), lab[i].spin);
                 if before.w == 0.0 {
                     continue;
                 }
                 let sleeps = sleep.contains(i);
-                if sleeps {
-                    spin_now = Vec3::ZERO.extend(spin_now.w);
-                }
+                let now = lab[i].motion.truncate();
+                let spin_now = if sleeps { Vec3::ZERO } else { lab[i].spin.truncate() };
                 let (time, u) = if sleeps || is_in_contact(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
@@ -600,7 +603,7 @@ impl Rest {
                 unsafe {
                     rested.set(i, time);
                     motion.set(i, u.extend(before.w));
-                    spin.set(i, spin_now);
+                    spin.set(i, spin_now.extend(spin_before.w));
                 }
                 if sleeps && is_first && before.truncate() == Vec3::ZERO {
                     // At rest before and after: the terms below cancel, but for their rounding.
@@ -614,7 +617,7 @@ impl Rest {
                     before.truncate().as_dvec3() + gravity * f64::from(frame.h)
                 };
                 let ends = (begin, (u + frame.gravity * (frame.h - 0.5 * time)).as_dvec3());
-                let spins = (spin_before.truncate(), spin_now.truncate());
+                let spins = (spin_before.truncate(), spin_now);
                 let way = (u - before.truncate()) * (frame.h - clock[i]);
                 *loss += lost(before.w, place[i].w, ends, spins)
                     + gravity.dot(way.as_dvec3()) / f64::from(before.w);
@@ -737,7 +740,7 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
             // Without an impact, gap and normal are those of the start.
             return;
         }
-        let (d, _, now) = view.in_lab(i, j, view.shift(constraint.code));
+        let (d, _, now) = view.in_lab(i, j, view.shift(constraint.image));
         let distance = d.length();
         if distance > 0.0 {
             constraint.normal = d / distance;

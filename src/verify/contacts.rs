@@ -126,8 +126,8 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
             let impulse = words_of(&constraint.impulse);
             put(0, &[n.x, n.y, n.z, constraint.closing].map(f32::to_bits));
             put(IMPULSE_PLACE, &impulse[..4]);
-            put(MASS_PLACE, &[constraint.masses[0], constraint.share].map(f32::to_bits));
-            put(SURFACE_PLACE, &[surface_number(twin, i, constraint.j) | constraint.code << SURFACE_BITS]);
+            put(MASS_PLACE, &[constraint.mass, constraint.share].map(f32::to_bits));
+            put(SURFACE_PLACE, &[surface_number(twin, i, constraint.j) | constraint.code() << SURFACE_BITS]);
             put(MOMENT_PLACE, &impulse[4..]);
             put(PARTNER_PLACE, &[constraint.j]);
             if let Some(wall_velocity) = core.constraints.wall_velocity_of(i, constraint)

@@ -66,7 +66,7 @@ impl Scatter {
             let spin = (one.state.spin[i] - other.state.spin[i]).truncate();
             enlarge(scatter, [velocity, spin].map(largest));
             for constraint in one.constraints.of(i) {
-                let same = |of: &&ContactConstraint| (of.j, of.code) == (constraint.j, constraint.code);
+                let same = |of: &&ContactConstraint| (of.j, of.code()) == (constraint.j, constraint.code());
                 // A contact that the repetition lacks shows nothing.
                 let Some(repeated) = other.constraints.of(i).iter().find(same) else { continue };
                 let ContactImpulse { normal, tangent, moment } = constraint.impulse;
@@ -76,7 +76,7 @@ impl Scatter {
                     largest(tangent - theirs.tangent),
                     largest(moment - theirs.moment),
                 ];
-                enlarge(self.contacts.entry((i, constraint.j, constraint.code)).or_default(), apart);
+                enlarge(self.contacts.entry((i, constraint.j, constraint.code())).or_default(), apart);
             }
         }
     }

@@ -69,6 +69,12 @@ impl Surface {
         if speed < self.threshold { self.restitution * (speed / self.threshold) } else { self.restitution }
     }
 
+    /// Whether a contact resists rolling or twisting.
+    #[inline]
+    pub fn resists(&self) -> bool {
+        self.rolling != 0.0 || self.twisting != 0.0
+    }
+
     /// Whether an impact along the normal loses energy at any speed.
     #[inline]
     pub fn is_lossy(&self) -> bool {
@@ -129,7 +135,13 @@ impl World {
     /// Surface properties of the contact of two materials.
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {
-        &self.surfaces[a * self.material_count + b]
+        &self.surfaces[self.surface_number(a, b)]
+    }
+
+    /// Index in `surfaces` of the contact of two materials.
+    #[inline]
+    pub fn surface_number(&self, a: usize, b: usize) -> usize {
+        a * self.material_count + b
     }
 
     /// Moves every wall to its position in the substep of length `h` (scaled) that begins at `time`.

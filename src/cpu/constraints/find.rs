@@ -7,16 +7,15 @@ use glam::{Vec3, Vec3A};
 use crate::{
     cpu::{
         bits::Pressed,
-        constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity, closing_speed},
+        constraints::{
+            ContactConstraint, ContactImpulse, STANDS, Task, UNKNOWN, WallVelocity, closing_speed,
+        },
         event::{View, side_partner},
         feature::Touch,
         neighbors::Candidate,
     },
     state::constants::{CONSTRAINT_AHEAD, CONSTRAINT_GAP, SHOCK, SHORTEST, WALL, wall_bit},
-    walls::{
-        features::{Instant, WallFeature},
-        world::Surface,
-    },
+    walls::features::{Instant, WallFeature},
 };
 
 /// Contact geometry of one side of a wall.
@@ -28,13 +27,6 @@ struct Side {
     wall_velocity: Vec3,
     spin: Vec3,
     moves: bool,
-}
-
-/// Values of a sphere-sphere constraint that stay constant while the contact lasts. A restored constraint lacks them.
-struct Grip {
-    turns: [f32; 2],
-    friction: f32,
-    resistance: [f32; 2],
 }
 
 /// Finds the contact constraints of one sphere.
@@ -63,8 +55,8 @@ impl Finder<'_> {
         if walls != 0 && state.inverse_mass(i) != 0.0 {
             for (plane, wall) in view.world.walls.iter().enumerate() {
                 if walls & wall_bit(plane) != 0 {
-                    let surface = view.world.surface(state.material(i).into(), wall.material);
-                    if surface.restitution < 1.0 && wall.there {
+                    let surface = view.world.surface_number(state.material(i).into(), wall.material);
+                    if view.world.surfaces[surface].restitution < 1.0 && wall.there {
                         self.plane(surface, plane, task);
                     }
                 }
@@ -72,8 +64,8 @@ impl Finder<'_> {
         }
         if state.inverse_mass(i) != 0.0 {
             view.for_listed_features(i, |number, feature| {
-                let surface = view.world.surface(state.material(i).into(), feature.material);
-                if surface.restitution < 1.0 {
+                let surface = view.world.surface_number(state.material(i).into(), feature.material);
+                if view.world.surfaces[surface].restitution < 1.0 {
                     self.feature(surface, number, feature, task);
                 }
             });
@@ -111,26 +103,16 @@ impl Finder<'_> {
             || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, CONSTRAINT_AHEAD))
     }
 
-    // The constants of a pair; `None` if all its contacts are impacts, because restitution is 1.
-    fn grip(&self, j: usize, past: Option<&ContactConstraint>) -> Option<Grip> {
+    // The surface of a pair; `None` if all its contacts are impacts, because restitution is 1.
+    fn lossy_surface(&self, j: usize, past: Option<&ContactConstraint>) -> Option<u32> {
         if let Some(constraint) = past
-            && constraint.turns[0] > 0.0
+            && constraint.surface != UNKNOWN
         {
-            return Some(Grip {
-                turns: constraint.turns,
-                friction: constraint.friction,
-                resistance: constraint.resistance,
-            });
+            return Some(constraint.surface);
         }
-        let (view, state, i) = (self.view, self.view.state, self.i);
-        let surface = view.world.surface(state.material(i).into(), state.material(j).into());
-        let radii = [state.radius(i), state.radius(j)];
-        let reduced = radii[0] * radii[1] / (radii[0] + radii[1]);
-        (surface.restitution < 1.0).then(|| Grip {
-            turns: radii.map(|r| 2.5 / r),
-            friction: surface.friction,
-            resistance: [surface.rolling, surface.twisting].map(|c| c * reduced),
-        })
+        let (world, state) = (self.view.world, self.view.state);
+        let number = world.surface_number(state.material(self.i).into(), state.material(j).into());
+        (world.surfaces[number].restitution < 1.0).then_some(number as u32)
     }
 
     // Finds the constraint with a candidate after the rounds.
@@ -149,7 +131,7 @@ impl Finder<'_> {
         if let Some(constraint) = past
             && is_as_before(i)
             && is_as_before(j)
-            && constraint.code == candidate.code()
+            && constraint.image == candidate.code()
             // The normal of a bounce is that of its arrival. A sphere with several bounces has only moved to the first one.
             && constraint.closing >= 0.0
         {
@@ -170,7 +152,7 @@ impl Finder<'_> {
             return;
         }
         task.converted += u64::from(past.is_none() && is_converted);
-        let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
+        let Some(surface) = self.lossy_surface(j, past) else { return };
         let mut closing = closing_speed(gap, diameter, view.frame.h);
         if let Some(constraint) = past {
             if constraint.closing < 0.0 {
@@ -186,24 +168,17 @@ impl Finder<'_> {
             let in_flight = [i, j].into_iter().filter(|&k| self.is_in_flight(k));
             task.flights.extend(in_flight.map(|k| (k as u32, left)));
         }
-        let radii = [state.radius(self.i), state.radius(j)];
-        let share = distance / diameter;
         let yields = view.yields(i) || view.yields(j);
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: j as u32,
-            code: candidate.code(),
+            image: candidate.code(),
             normal,
             closing,
-            #[cfg(feature = "gpu")]
-            share,
-            arms: radii.map(|r| r * share),
-            turns,
-            masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
-            friction,
-            resistance,
+            share: distance / diameter,
+            mass: 1.0 / (state.inverse_mass(self.i) + state.inverse_mass(j)),
+            surface,
             impulse: self.warm(past, normal, yields),
-            wall_velocity: STANDS,
         };
         task.push(constraint, yields);
     }
@@ -252,7 +227,7 @@ impl Finder<'_> {
         self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
     }
 
-    fn plane(&self, surface: &Surface, plane: usize, task: &mut Task) {
+    fn plane(&self, surface: usize, plane: usize, task: &mut Task) {
         let (view, i) = (self.view, self.i);
         let wall = &view.world.walls[plane];
         let at = self.instant();
@@ -268,7 +243,7 @@ impl Finder<'_> {
         self.wall(surface, &side, runs_in, task);
     }
 
-    fn feature(&self, surface: &Surface, number: usize, feature: &WallFeature, task: &mut Task) {
+    fn feature(&self, surface: usize, number: usize, feature: &WallFeature, task: &mut Task) {
         let (view, i) = (self.view, self.i);
         let at = self.instant();
         for side in 0..3 {
@@ -282,7 +257,7 @@ impl Finder<'_> {
 
     fn feature_side(
         &self,
-        surface: &Surface,
+        surface: usize,
         (number, part): (usize, u32),
         feature: &WallFeature,
         touch: Touch,
@@ -311,7 +286,7 @@ impl Finder<'_> {
         Instant { t: 0.0, ..self.view.at_end(i) }
     }
 
-    fn wall(&self, surface: &Surface, side: &Side, runs_in: impl Fn() -> bool, task: &mut Task) {
+    fn wall(&self, surface: usize, side: &Side, runs_in: impl Fn() -> bool, task: &mut Task) {
         let (view, state, i) = (self.view, self.view.state, self.i);
         let &Side { partner, normal, gap, wall_velocity, spin, moves } = side;
         let radius = state.radius(i);
@@ -330,18 +305,13 @@ impl Finder<'_> {
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: partner,
-            code: 0,
+            image: if moves { task.wall_velocities.len() as u32 } else { STANDS },
             normal,
             closing: closing_speed(gap, 2.0 * radius, view.frame.h),
-            #[cfg(feature = "gpu")]
             share: 1.0,
-            arms: [radius, 0.0],
-            turns: [2.5 / radius, 0.0],
-            masses: masses(state.inverse_mass(self.i), 1.0),
-            friction: surface.friction,
-            resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
+            mass: 1.0 / state.inverse_mass(self.i),
+            surface: surface as u32,
             impulse: self.warm(past, normal, view.yields(i)),
-            wall_velocity: if moves { task.wall_velocities.len() as u32 } else { STANDS },
         };
         if moves {
             task.wall_velocities.push(WallVelocity([wall_velocity.extend(0.0), spin.extend(0.0)]));
@@ -368,13 +338,6 @@ impl Finder<'_> {
 fn along(d: Vec3) -> (f32, Vec3) {
     let distance = d.length();
     (distance, if distance > 0.0 { d / distance } else { Vec3::X })
-}
-
-// Reduced masses along the normal and in the contact plane. A tangential impulse also turns the spheres: with inertia
-// 2/5 m r^2 it moves the surfaces by 1 + 5/2 times as much.
-fn masses(inverse: f32, share: f32) -> [f32; 2] {
-    let mass = 1.0 / inverse;
-    [mass, mass / (1.0 + 2.5 * share * share)]
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
     solve::{self, Bodies, Body},
 };
 use crate::{
-    cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, EMPTY, STANDS, WallVelocity},
+    cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, EMPTY, WallVelocity},
     state::constants::WALL,
 };
 
@@ -122,8 +122,8 @@ const _: () = assert!(size_of::<Body>() == size_of::<Row>() && size_of::<WallVel
 #[derive(Clone)]
 #[repr(C, align(32))]
 struct Bundle {
-    /// Of each lane: the eight floats of the constraint from `normal` on, and the eight from `arms` on.
-    numbers: [[f32; LANES]; 16],
+    /// Of each lane: the eight floats of the constraint from `normal` on, and what follows from the radii and the surface, from [`ARMS`] on.
+    numbers: [[f32; LANES]; NUMBERS],
     /// Both partners.
     bodies: [[*mut Row; LANES]; 2],
     constraints: [*mut ContactConstraint; LANES],
@@ -135,7 +135,7 @@ struct Bundle {
 
 impl Bundle {
     const EMPTY: Self = Self {
-        numbers: [[0.0; LANES]; 16],
+        numbers: [[0.0; LANES]; NUMBERS],
         bodies: [[RESTS; LANES]; 2],
         constraints: [std::ptr::null_mut(); LANES],
         moves: [0; 2],
@@ -147,6 +147,7 @@ impl Bundle {
     fn clear(&mut self, none: *mut ContactConstraint) {
         self.bodies = [[RESTS; LANES]; 2];
         self.constraints = [none; LANES];
+        self.numbers[ARMS..].fill([0.0; LANES]);
         (self.moves, self.resists) = ([0; 2], false);
     }
 
@@ -161,31 +162,58 @@ impl Bundle {
     ) {
         // SAFETY: guaranteed by the caller.
         let constraint = unsafe { &*entered };
-        self.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
+        self.bodies[0][k] = bodies.all.at(constraint.i as usize).cast();
         // SAFETY: guaranteed by the caller.
-        let moves = |k: u32| u32::from(unsafe { bodies.0.get(k as usize) }.motion.w > 0.0);
-        self.moves[0] |= moves(constraint.i) << k;
+        let body = |k: u32| unsafe { bodies.all.get(k as usize) };
+        let moves = |body: Body| u32::from(body.motion.w > 0.0) << k;
+        let first = body(constraint.i);
+        self.moves[0] |= moves(first);
+        let radius = first.spin.w;
+        let (mut other, mut reduced) = (0.0, radius);
         if constraint.j & WALL == 0 {
-            self.bodies[1][k] = bodies.0.at(constraint.j as usize).cast();
-            self.moves[1] |= moves(constraint.j) << k;
-        } else if constraint.wall_velocity != STANDS {
-            let wall_velocity = &wall_velocities[constraint.wall_velocity as usize];
-            self.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
+            let second = body(constraint.j);
+            self.bodies[1][k] = bodies.all.at(constraint.j as usize).cast();
+            self.moves[1] |= moves(second);
+            other = second.spin.w;
+            reduced = radius * other / (radius + other);
+        } else if let Some(at) = constraint.wall_velocity() {
+            self.bodies[1][k] = (&raw const wall_velocities[at]).cast_mut().cast();
         }
-        self.resists |= constraint.resistance != [0.0; 2];
+        let surface = &bodies.surfaces[constraint.surface as usize];
+        self.numbers[ARMS][k] = radius;
+        self.numbers[ARMS + 1][k] = other;
+        self.numbers[MASSES][k] = constraint.mass;
+        self.numbers[MASSES + 1][k] = constraint.share;
+        self.numbers[FRICTION][k] = surface.friction;
+        if surface.resists() {
+            self.numbers[RESISTANCE][k] = surface.rolling * reduced;
+            self.numbers[RESISTANCE + 1][k] = surface.twisting * reduced;
+            self.resists = true;
+        }
         self.constraints[k] = entered;
     }
 
-    // Reads the numbers of the constraints.
+    // Reads the numbers of the constraints, and completes those that `enter` has begun.
     #[inline(always)]
     unsafe fn transpose<N: Number>(&mut self) {
         // SAFETY: guaranteed by the caller; the rows lie within the constraints.
-        let rows = [0, ARMS].map(|offset| rows_at(self.constraints, offset).map(<*mut Row>::cast_const));
-        let (of_normals, of_surfaces) = unsafe { (N::load(rows[0]), N::load(rows[1])) };
-        for k in 0..LANES {
+        let of_normals = unsafe { N::load(rows_at(self.constraints, 0).map(<*mut Row>::cast_const)) };
+        for k in 0..8 {
             self.numbers[k] = of_normals[k].to_array();
-            self.numbers[8 + k] = of_surfaces[k].to_array();
         }
+        let [radius, other, mass, share] = [
+            N::from_array(self.numbers[ARMS]),
+            N::from_array(self.numbers[ARMS + 1]),
+            N::from_array(self.numbers[MASSES]),
+            N::from_array(self.numbers[MASSES + 1]),
+        ];
+        // A tangential impulse also turns the spheres: with inertia 2/5 m r^2 it moves the surfaces by 1 + 5/2 times as much.
+        let (one, zero, turn) = (N::splat(1.0), N::splat(0.0), N::splat(2.5));
+        self.numbers[ARMS] = (radius * share).to_array();
+        self.numbers[ARMS + 1] = (other * share).to_array();
+        self.numbers[TURNS] = N::select(radius.is_above(zero), turn / radius, zero).to_array();
+        self.numbers[TURNS + 1] = N::select(other.is_above(zero), turn / other, zero).to_array();
+        self.numbers[MASSES + 1] = (mass / (one + turn * share * share)).to_array();
     }
 }
 
@@ -195,7 +223,7 @@ struct Side<N> {
     motion: Vector<N>,
     inverse: N,
     spin: Vector<N>,
-    last_contact: N,
+    radius: N,
     arm: N,
     turn: N,
 }
@@ -204,19 +232,19 @@ impl<N: Number> Side<N> {
     #[inline(always)]
     unsafe fn load(rows: [*mut Row; LANES], arm: N, turn: N) -> Self {
         // SAFETY: guaranteed by the caller.
-        let [x, y, z, inverse, spin_x, spin_y, spin_z, last_contact] =
+        let [x, y, z, inverse, spin_x, spin_y, spin_z, radius] =
             unsafe { N::load(rows.map(<*mut Row>::cast_const)) };
         let spin = Vector { x: spin_x, y: spin_y, z: spin_z };
-        Self { motion: Vector { x, y, z }, inverse, spin, last_contact, arm, turn }
+        Self { motion: Vector { x, y, z }, inverse, spin, radius, arm, turn }
     }
 
     /// Stores the bodies of the lanes in `moves`.
     #[inline(always)]
     unsafe fn store(&self, rows: [*mut Row; LANES], moves: u32) {
-        let Self { motion, inverse, spin, last_contact, .. } = *self;
+        let Self { motion, inverse, spin, radius, .. } = *self;
         let mut unused: Row = [0.0; 8];
         let rows = if moves == (1 << LANES) - 1 { rows } else { chosen(moves, rows, &raw mut unused) };
-        let numbers = [motion.x, motion.y, motion.z, inverse, spin.x, spin.y, spin.z, last_contact];
+        let numbers = [motion.x, motion.y, motion.z, inverse, spin.x, spin.y, spin.z, radius];
         // SAFETY: guaranteed by the caller.
         unsafe { N::store(numbers, rows) };
     }
@@ -251,26 +279,31 @@ fn rows_at(constraints: [*mut ContactConstraint; LANES], offset: usize) -> [*mut
     constraints.map(|constraint| constraint.wrapping_byte_add(offset).cast())
 }
 
-// The order of the fields in the rows.
+// The order of the fields in the row.
 const IMPULSE: usize = offset_of!(ContactConstraint, impulse);
-const ARMS: usize = offset_of!(ContactConstraint, arms);
 const _: () = {
     assert!(offset_of!(ContactConstraint, normal) == 0 && offset_of!(ContactConstraint, closing) == 12);
     assert!(IMPULSE == 16 && offset_of!(ContactImpulse, normal) == 0);
     assert!(offset_of!(ContactImpulse, tangent) == 4);
-    assert!(offset_of!(ContactConstraint, turns) == ARMS + 8);
-    assert!(offset_of!(ContactConstraint, masses) == ARMS + 16);
-    assert!(offset_of!(ContactConstraint, friction) == ARMS + 24);
-    assert!(offset_of!(ContactConstraint, resistance) == ARMS + 28);
 };
 
-/// Applies the rolling and twisting resistance of contact constraints. `limits` is the largest rolling moment and the
+// The numbers of a bundle that follow the row: from each centre to the point of contact; 5/2 over each radius, 0 for walls; reduced
+// masses along the normal and in the contact plane; friction; resistance to rolling and to twisting, times the reduced radius.
+const ARMS: usize = 8;
+const TURNS: usize = 10;
+const MASSES: usize = 12;
+const FRICTION: usize = 14;
+const RESISTANCE: usize = 15;
+const NUMBERS: usize = 17;
+
+/// Applies the rolling and twisting resistance of contact constraints. `resistance` is that to rolling and to twisting, `pressed` the
 /// normal impulse. Returns `change`, or the velocity change by the moment if that is larger.
 #[inline(always)]
 unsafe fn resist<N: Number>(
     constraints: [*mut ContactConstraint; LANES],
     [a, b]: [&mut Side<N>; 2],
-    (normal, (rolling, pressed)): (Vector<N>, (N, N)),
+    (normal, pressed): (Vector<N>, N),
+    [rolling, twisting]: [N; 2],
     acts: u32,
     change: N,
 ) -> N {
@@ -282,14 +315,12 @@ unsafe fn resist<N: Number>(
         z: N::from_array(of(|constraint| constraint.impulse.moment.z)),
     };
     let zero = N::splat(0.0);
-    let rolls = N::from_array(of(|constraint| constraint.resistance[0]));
-    let twisting = N::from_array(of(|constraint| constraint.resistance[1]));
-    let resists = N::either(rolls.is_other_than(zero), twisting.is_other_than(zero));
+    let resists = N::either(rolling.is_other_than(zero), twisting.is_other_than(zero));
     let turnabilities = [a.turnability(), b.turnability()];
     let inertia = N::splat(2.5) / (turnabilities[0] + turnabilities[1]);
     let stopped = turned - (a.spin - b.spin) * inertia;
     let along = normal * normal.dot(stopped);
-    let turn = (stopped - along).clamped(rolling) + along.clamped(twisting * pressed);
+    let turn = (stopped - along).clamped(rolling * pressed) + along.clamped(twisting * pressed);
     let turn = Vector::select(resists, turn, turned);
     let by = turn - turned;
     a.spin = Vector::select(resists, a.spin + by * (N::splat(0.4) * turnabilities[0]), a.spin);
@@ -306,7 +337,7 @@ unsafe fn resist<N: Number>(
 
 /// Four numbers in all lanes. Not by `map`, because a closure is compiled without AVX2.
 #[inline(always)]
-fn four<N: Number>(numbers: &[[f32; LANES]; 16], first: usize) -> [N; 4] {
+fn four<N: Number>(numbers: &[[f32; LANES]; NUMBERS], first: usize) -> [N; 4] {
     [
         N::from_array(numbers[first]),
         N::from_array(numbers[first + 1]),
@@ -326,8 +357,8 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
     let Bundle { numbers, bodies, constraints, moves, resists } = bundle;
     let ([x, y, z, closing], [pressed, tangent_x, tangent_y, tangent_z]) =
         (four::<N>(numbers, 0), four::<N>(numbers, 4));
-    let ([arm_a, arm_b, turn_a, turn_b], [mass, mass_across, friction, resistance]) =
-        (four::<N>(numbers, 8), four::<N>(numbers, 12));
+    let ([arm_a, arm_b, turn_a, turn_b], [mass, mass_across, friction, rolling]) =
+        (four::<N>(numbers, ARMS), four::<N>(numbers, MASSES));
     let normal = Vector { x, y, z };
     let rubbed = Vector { x: tangent_x, y: tangent_y, z: tangent_z };
     // SAFETY: guaranteed by the caller.
@@ -364,9 +395,11 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
         change = change.or_larger(rub.largest());
     }
     if *resists {
-        let limits = (resistance * wanted, wanted);
+        let resistance = [rolling, N::from_array(numbers[RESISTANCE + 1])];
         // SAFETY: as above.
-        change = unsafe { resist(*constraints, [&mut a, &mut b], (normal, limits), acts_in, change) };
+        change = unsafe {
+            resist(*constraints, [&mut a, &mut b], (normal, wanted), resistance, acts_in, change)
+        };
     }
     numbers[4] = N::select(acts, wanted, pressed).to_array();
     let tangent = Vector::select(acts, tangent, rubbed);
@@ -387,8 +420,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        cpu::{constraints::order_block, parallel::Disjoint},
+        cpu::{
+            constraints::{STANDS, order_block},
+            parallel::Disjoint,
+        },
         state::constants::WALL,
+        walls::world::Surface,
     };
 
     /// Number of spheres of a block.
@@ -404,27 +441,24 @@ mod tests {
         (k, wild): (usize, bool),
         wall_velocities: &mut Vec<WallVelocity>,
     ) -> ContactConstraint {
-        let radii = [0.5, 0.4 + 0.2 * rng.random::<f32>()];
         let i = rng.random_range(0..OWN);
         let other = (i + rng.random_range(1..OWN)) % OWN;
         let to_wall = k.is_multiple_of(5);
-        let wall_velocity =
-            if to_wall && k.is_multiple_of(2) { wall_velocities.len() as u32 } else { STANDS };
-        if wall_velocity != STANDS {
+        let is_moving_wall = to_wall && k.is_multiple_of(2);
+        let of_wall = if is_moving_wall { wall_velocities.len() as u32 } else { STANDS };
+        if is_moving_wall {
             wall_velocities.push(WallVelocity([vector(rng).extend(0.0), vector(rng).extend(0.0)]));
         }
         let pressed = if k.is_multiple_of(3) { 0.0 } else { rng.random::<f32>() };
         let mut constraint = ContactConstraint {
             i,
             j: if to_wall { WALL | 3 } else { other },
-            wall_velocity,
+            image: if to_wall { of_wall } else { 13 },
             normal: vector(rng).normalize(),
             closing: if k.is_multiple_of(4) { rng.random() } else { 0.0 },
-            arms: if to_wall { [radii[0], 0.0] } else { radii },
-            turns: if to_wall { [5.0, 0.0] } else { radii.map(|r| 2.5 / r) },
-            masses: [0.5, 0.5 / 3.5],
-            friction: if k.is_multiple_of(7) { 0.0 } else { 0.4 },
-            resistance: [[0.0; 2], [0.01, 0.0], [0.0, 0.02], [0.02, 0.01]][k % 4],
+            mass: 0.5,
+            share: if to_wall { 1.0 } else { 0.9 + 0.1 * rng.random::<f32>() },
+            surface: (k % 4 + if k.is_multiple_of(7) { 4 } else { 0 }) as u32,
             ..ContactConstraint::default()
         };
         constraint.impulse.normal =
@@ -446,12 +480,22 @@ mod tests {
                 },
             )
         });
+        let surfaces = [0.4, 0.0].map(|friction| {
+            [[0.0; 2], [0.04, 0.0], [0.0, 0.08], [0.08, 0.04]].map(|[rolling, twisting]| Surface {
+                restitution: 0.5,
+                friction,
+                rolling,
+                twisting,
+                threshold: 0.0,
+            })
+        });
+        let surfaces = surfaces.as_flattened();
         for (count, wild, method, any_processor) in cases {
             let mut bodies: Vec<Body> = (0..OWN)
                 .map(|k| Body {
                     // Every ninth sphere is fixed or asleep.
                     motion: if k.is_multiple_of(9) { Vec4::ZERO } else { vector(&mut rng).extend(1.0) },
-                    spin: vector(&mut rng).extend(-1.0),
+                    spin: vector(&mut rng).extend(0.4 + 0.2 * rng.random::<f32>()),
                 })
                 .collect();
             let mut wall_velocities = vec![];
@@ -459,7 +503,7 @@ mod tests {
             let mut all: Vec<ContactConstraint> = (0..count).map(new).collect();
             let order = ordered(&all, &bodies);
             let (mut one_by_one, mut constraints) = (bodies.clone(), all.clone());
-            let one = Bodies(Disjoint::new(&mut one_by_one));
+            let one = Bodies { all: Disjoint::new(&mut one_by_one), surfaces };
             let mut most = [0.0f32; 2];
             let mut ever = 0.0f32;
             for _ in 0..method.sweeps {
@@ -480,7 +524,7 @@ mod tests {
                 constraints: &mut all,
                 wall_velocities: &wall_velocities,
             };
-            let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
+            let bodies_of_lanes = Bodies { all: Disjoint::new(&mut bodies), surfaces };
             // SAFETY: as above.
             most[1] = unsafe {
                 if any_processor {

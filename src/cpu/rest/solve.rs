@@ -4,10 +4,11 @@ use glam::{Vec4, Vec4Swizzles};
 
 use crate::{
     cpu::{
-        constraints::{ContactConstraint, STANDS, WallVelocity},
+        constraints::{ContactConstraint, WallVelocity},
         parallel::Disjoint,
     },
     state::constants::WALL,
+    walls::world::Surface,
 };
 
 /// State of a sphere during the solve.
@@ -16,12 +17,15 @@ use crate::{
 pub struct Body {
     /// V, inverse mass; all 0 for sleeping spheres.
     pub motion: Vec4,
-    /// Angular velocity, time of the last contact.
+    /// Angular velocity, radius. A wall has radius 0.
     pub spin: Vec4,
 }
 
-/// The bodies that contact constraints change.
-pub struct Bodies<'a>(pub Disjoint<'a, Body>);
+/// The bodies that contact constraints change, and the surfaces of the world.
+pub struct Bodies<'a> {
+    pub all: Disjoint<'a, Body>,
+    pub surfaces: &'a [Surface],
+}
 
 impl Bodies<'_> {
     /// The sphere that owns the constraint.
@@ -31,7 +35,7 @@ impl Bodies<'_> {
     #[inline(always)]
     pub unsafe fn first(&self, constraint: &ContactConstraint) -> Body {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.0.get(constraint.i as usize) }
+        unsafe { self.all.get(constraint.i as usize) }
     }
 
     /// The other sphere, or the motion of its wall.
@@ -42,12 +46,12 @@ impl Bodies<'_> {
     pub unsafe fn second(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) -> Body {
         if constraint.j & WALL == 0 {
             // SAFETY: guaranteed by the caller.
-            unsafe { self.0.get(constraint.j as usize) }
-        } else if constraint.wall_velocity == STANDS {
-            Body::default()
-        } else {
-            let WallVelocity([motion, spin]) = wall_velocities[constraint.wall_velocity as usize];
+            unsafe { self.all.get(constraint.j as usize) }
+        } else if let Some(at) = constraint.wall_velocity() {
+            let WallVelocity([motion, spin]) = wall_velocities[at];
             Body { motion, spin }
+        } else {
+            Body::default()
         }
     }
 
@@ -60,11 +64,11 @@ impl Bodies<'_> {
         // One after the other, because the compiler copies an array of both in parts, and such copies stall the processor.
         if first.motion.w > 0.0 {
             // SAFETY: guaranteed by the caller.
-            unsafe { self.0.set(constraint.i as usize, first) };
+            unsafe { self.all.set(constraint.i as usize, first) };
         }
         if second.motion.w > 0.0 {
             // SAFETY: as above.
-            unsafe { self.0.set(constraint.j as usize, second) };
+            unsafe { self.all.set(constraint.j as usize, second) };
         }
     }
 
@@ -79,12 +83,13 @@ impl Bodies<'_> {
             unsafe {
                 let mut pair = Pair::load(self, constraint, wall_velocities);
                 let across = constraint.normal.extend(0.0);
+                let surface = &self.surfaces[constraint.surface as usize];
                 pair.push(across * impulse.normal);
-                if constraint.friction > 0.0 {
-                    pair.rub(constraint, across, impulse.tangent.extend(0.0));
+                if surface.friction > 0.0 {
+                    pair.rub(constraint.share, across, impulse.tangent.extend(0.0));
                 }
-                if constraint.resistance != [0.0; 2] {
-                    pair.turn(constraint, impulse.moment.extend(0.0));
+                if surface.resists() {
+                    pair.turn(impulse.moment.extend(0.0));
                 }
                 pair.store(self, constraint);
             }
@@ -112,7 +117,7 @@ pub fn larger(a: f32, b: f32) -> f32 {
 struct Pair {
     motions: [Vec4; 2],
     spins: [Vec4; 2],
-    /// Inverse mass and time of the last contact. No impulse changes them, not even an infinite one.
+    /// Inverse mass and radius. No impulse changes them, not even an infinite one.
     kept: [[f32; 2]; 2],
 }
 
@@ -132,10 +137,10 @@ impl Pair {
     #[inline(always)]
     unsafe fn store(&self, bodies: &Bodies, constraint: &ContactConstraint) {
         let [a, b] = [0, 1].map(|side| {
-            let [mass, contact] = self.kept[side];
+            let [mass, radius] = self.kept[side];
             Body {
                 motion: self.motions[side].truncate().extend(mass),
-                spin: self.spins[side].truncate().extend(contact),
+                spin: self.spins[side].truncate().extend(radius),
             }
         });
         // SAFETY: guaranteed by the caller.
@@ -149,26 +154,39 @@ impl Pair {
         self.motions[1] -= impulse * inverse[1];
     }
 
+    // 5/2 over the radius of a side; 0 for a wall.
     #[inline(always)]
-    fn rub(&mut self, constraint: &ContactConstraint, across: Vec4, impulse: Vec4) {
+    fn turn_of(&self, side: usize) -> f32 {
+        let radius = self.kept[side][1];
+        if radius > 0.0 { 2.5 / radius } else { 0.0 }
+    }
+
+    // From the centre of a side to the point of contact.
+    #[inline(always)]
+    fn arm_of(&self, side: usize, share: f32) -> f32 {
+        self.kept[side][1] * share
+    }
+
+    #[inline(always)]
+    fn rub(&mut self, share: f32, across: Vec4, impulse: Vec4) {
         self.push(impulse);
         // The arm is -n on one side and n on the other, and the impulse changes its sign in the same manner.
         let torque = cross(impulse, across);
         for side in 0..2 {
-            let turn = constraint.turns[side];
+            let turn = self.turn_of(side);
             // 5/2 arm/(m r^2), with the arm close to the radius.
-            let ease = 0.4 * turn * turn * constraint.arms[side] * self.motions[side].w;
+            let ease = 0.4 * turn * turn * self.arm_of(side, share) * self.motions[side].w;
             self.spins[side] += torque * ease;
         }
     }
 
     /// 5/2 of the inverse moments of inertia.
-    fn turnabilities(&self, constraint: &ContactConstraint) -> [f32; 2] {
-        [0, 1].map(|side| constraint.turns[side] * constraint.turns[side] * self.motions[side].w)
+    fn turnabilities(&self) -> [f32; 2] {
+        [0, 1].map(|side| self.turn_of(side) * self.turn_of(side) * self.motions[side].w)
     }
 
-    fn turn(&mut self, constraint: &ContactConstraint, impulse: Vec4) {
-        let ease = self.turnabilities(constraint).map(|t| 0.4 * t);
+    fn turn(&mut self, impulse: Vec4) {
+        let ease = self.turnabilities().map(|t| 0.4 * t);
         self.spins[0] += impulse * ease[0];
         self.spins[1] -= impulse * ease[1];
     }
@@ -198,11 +216,17 @@ pub mod one_by_one {
                 // Both sleep, or one sleeps on a fixed partner: the impulse stays.
                 return 0.0;
             }
+            let surface = &self.surfaces[constraint.surface as usize];
+            let resistance = {
+                let [a, b] = pair.kept.map(|[_, radius]| radius);
+                let reduced = if constraint.j & WALL == 0 { a * b / (a + b) } else { a };
+                [surface.rolling, surface.twisting].map(|c| c * reduced)
+            };
             let across = constraint.normal.extend(0.0);
             let speed = dot(across, pair.relative());
             let before = constraint.impulse.normal;
             let normal =
-                larger(0.0, before + (-constraint.closing - speed) * (constraint.masses[0] * relaxation));
+                larger(0.0, before + (-constraint.closing - speed) * (constraint.mass * relaxation));
             if normal == 0.0 && before == 0.0 {
                 // The surfaces separate: no normal impulse and no friction.
                 return 0.0;
@@ -210,30 +234,31 @@ pub mod one_by_one {
             pair.push(across * (normal - before));
             constraint.impulse.normal = normal;
             let mut change = (normal - before).abs();
-            if constraint.friction > 0.0 {
+            if surface.friction > 0.0 {
+                let mass_across = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
                 let before = constraint.impulse.tangent.extend(0.0);
-                let slip = pair.slip(constraint, across);
-                let tangent = clamped(before - slip * constraint.masses[1], constraint.friction * normal);
-                pair.rub(constraint, across, tangent - before);
+                let slip = pair.slip(constraint.share, across);
+                let tangent = clamped(before - slip * mass_across, surface.friction * normal);
+                pair.rub(constraint.share, across, tangent - before);
                 constraint.impulse.tangent = tangent.truncate();
                 change = larger(change, largest(tangent - before));
             }
-            if constraint.resistance != [0.0; 2] {
+            if resistance != [0.0; 2] {
                 let before = constraint.impulse.moment.extend(0.0);
                 let spin = flat(pair.spins[0] - pair.spins[1]);
-                let inertia = 2.5 / pair.turnabilities(constraint).iter().sum::<f32>();
+                let inertia = 2.5 / pair.turnabilities().iter().sum::<f32>();
                 let wanted = before - spin * inertia;
                 let along = across * dot(across, wanted);
-                let turn = clamped(wanted - along, constraint.resistance[0] * normal)
-                    + clamped(along, constraint.resistance[1] * normal);
-                pair.turn(constraint, turn - before);
+                let turn = clamped(wanted - along, resistance[0] * normal)
+                    + clamped(along, resistance[1] * normal);
+                pair.turn(turn - before);
                 constraint.impulse.moment = turn.truncate();
                 // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
-                change = larger(change, largest(turn - before) * constraint.turns[0]);
+                change = larger(change, largest(turn - before) * pair.turn_of(0));
             }
             // SAFETY: guaranteed by the caller.
             unsafe { pair.store(self, constraint) };
-            change / constraint.masses[0]
+            change / constraint.mass
         }
     }
 
@@ -246,8 +271,8 @@ pub mod one_by_one {
 
         /// Velocity of the first surface relative to the second.
         #[inline(always)]
-        fn slip(&self, constraint: &ContactConstraint, across: Vec4) -> Vec4 {
-            let turning = self.spins[0] * constraint.arms[0] + self.spins[1] * constraint.arms[1];
+        fn slip(&self, share: f32, across: Vec4) -> Vec4 {
+            let turning = self.spins[0] * self.arm_of(0, share) + self.spins[1] * self.arm_of(1, share);
             let slip = flat(self.relative() - cross(turning, across));
             slip - across * dot(across, slip)
         }

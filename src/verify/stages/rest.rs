@@ -236,7 +236,7 @@ fn constraints(
     for i in 0..core.state.len() {
         let mut on_device = found(output, layout, i);
         for constraint in core.constraints.of(i) {
-            let Some(found) = on_device.remove(&(constraint.j, constraint.code)) else {
+            let Some(found) = on_device.remove(&(constraint.j, constraint.code())) else {
                 findings.differ("contact with", i, vec![], vec![name(constraint.j)], 0.0);
                 continue;
             };
@@ -252,8 +252,8 @@ fn constraints(
                 let other = &mut impulses[constraint.j as usize];
                 *other = other.max(larger);
             }
-            let [normal, tangent, moment] = scatter.of_contact(i, constraint.j, constraint.code);
-            let tolerance = SOLVED * fastest * constraint.masses[0];
+            let [normal, tangent, moment] = scatter.of_contact(i, constraint.j, constraint.code());
+            let tolerance = SOLVED * fastest * constraint.mass;
             findings.near(
                 "normal impulse of a contact",
                 of_impulse,

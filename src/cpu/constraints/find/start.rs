@@ -3,10 +3,10 @@
 
 use glam::{Vec3, Vec3A, Vec4};
 
-use super::{Finder, Grip, masses};
+use super::Finder;
 use crate::{
     cpu::{
-        constraints::{ContactConstraint, STANDS, Task, closing_speed},
+        constraints::{ContactConstraint, Task, closing_speed},
         neighbors::Candidate,
     },
     state::constants::{CONSTRAINT_GAP, SHOCK},
@@ -60,7 +60,7 @@ impl Finder<'_> {
         if !(is_slow && gap <= CONSTRAINT_GAP * diameter && approach <= SHOCK * slow) {
             return;
         }
-        let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
+        let Some(surface) = self.lossy_surface(j, past) else { return };
         if view.sleep.is_stirred(self.i, j) {
             view.sleep.mark(if view.sleep.contains(self.i) { self.i } else { j }, view.lists);
         }
@@ -70,18 +70,13 @@ impl Finder<'_> {
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: j as u32,
-            code: candidate.code(),
+            image: candidate.code(),
             normal,
             closing: closing_speed(gap, diameter, view.frame.h),
-            #[cfg(feature = "gpu")]
             share,
-            arms: [here.place.w * share, place.w * share],
-            turns,
-            masses: masses(here.motion.w + motion.w, share),
-            friction,
-            resistance,
+            mass: 1.0 / (here.motion.w + motion.w),
+            surface,
             impulse: self.warm(past, normal, yields),
-            wall_velocity: STANDS,
         };
         task.push(constraint, yields);
     }
