@@ -220,8 +220,10 @@ pub struct ContactConstraints {
     h: f32,
     /// Whether the constraints were restored: they warm-start the next substep, but lack all except impulses.
     is_restored: bool,
-    /// Of the constraints that the last [`find`](Self::find) replaced: the number of tasks, the slots, the length of the substep, and the
-    /// tasks of each colour.
+    /// Whether spheres have changed their index or their task since the last [`find`](Self::find).
+    is_reordered: bool,
+    /// Of the constraints that the last [`find`](Self::find) replaced: the number of tasks, the slots, except in tasks that stay, the
+    /// length of the substep, and the tasks of each colour. The slots are also the buffer of a change of order.
     former_count: usize,
     former_slots: Vec<Slot>,
     former_h: f32,
@@ -231,7 +233,6 @@ pub struct ContactConstraints {
     rested: Pressed,
     /// Tasks of each colour.
     colours: [Range<usize>; COLOURS],
-    buffer: Vec<Slot>,
     /// Spheres whose contacts are counted one by one.
     counted: Vec<u32>,
     crew: Crew,
@@ -266,39 +267,47 @@ impl ContactConstraints {
     ) {
         let Self { tasks, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
-            task.converted = 0;
-            task.flights.clear();
-            let places = blocks.tasks[k].clone();
-            let blocks_of_task = &blocks.all[places.clone()];
-            let renews_any = |block: &Block| {
-                renews.0(block.number) && blocks.owners_of(block).any(|i| renews.1(i as usize))
-            };
-            if !blocks_of_task.iter().any(renews_any) {
-                return;
-            }
-            let mut before = SPARE.take();
-            swap(&mut task.constraints, &mut before);
-            task.begin();
-            for (block, place) in blocks_of_task.iter().zip(places) {
-                let is_renewed = renews.0(block.number);
-                for i in blocks.owners_of(block) {
-                    // SAFETY: a sphere is in one task.
-                    let slot = unsafe { slots.get(i as usize) };
-                    let past = &before[slot.range()];
-                    let first = task.constraints.len();
-                    if is_renewed && renews.1(i as usize) {
-                        Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
-                    } else {
-                        past.iter().for_each(|constraint| task.push(*constraint, constraint.yields(view)));
-                    }
-                    // SAFETY: as above.
-                    unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
+        run_tasks(
+            &mut self.crew,
+            tasks,
+            blocks,
+            |_| true,
+            |k, task| {
+                task.converted = 0;
+                task.flights.clear();
+                let places = blocks.tasks[k].clone();
+                let blocks_of_task = &blocks.all[places.clone()];
+                let renews_any = |block: &Block| {
+                    renews.0(block.number) && blocks.owners_of(block).any(|i| renews.1(i as usize))
+                };
+                if !blocks_of_task.iter().any(renews_any) {
+                    return;
                 }
-                task.end_block(block.number, place);
-            }
-            SPARE.set(before);
-        });
+                let mut before = SPARE.take();
+                swap(&mut task.constraints, &mut before);
+                task.begin();
+                make_room(&mut task.constraints, before.len());
+                for (block, place) in blocks_of_task.iter().zip(places) {
+                    let is_renewed = renews.0(block.number);
+                    for i in blocks.owners_of(block) {
+                        // SAFETY: a sphere is in one task.
+                        let slot = unsafe { slots.get(i as usize) };
+                        let past = &before[slot.range()];
+                        let first = task.constraints.len();
+                        if is_renewed && renews.1(i as usize) {
+                            Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
+                        } else {
+                            past.iter()
+                                .for_each(|constraint| task.push(*constraint, constraint.yields(view)));
+                        }
+                        // SAFETY: as above.
+                        unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
+                    }
+                    task.end_block(block.number, place);
+                }
+                SPARE.set(before);
+            },
+        );
         self.count = self.tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
@@ -307,8 +316,7 @@ impl ContactConstraints {
         let (before, count) = (self.tasks.iter().count(), blocks.tasks.len());
         self.former_count = before;
         self.tasks.use_slots(before.max(count));
-        swap(&mut self.slots, &mut self.former_slots);
-        self.slots.resize(view.state.len(), Slot::default());
+        self.former_slots.resize(view.state.len(), Slot::default());
         self.find_staying(view, blocks, stays);
         self.find_arrivals(blocks);
         self.tasks.for_each_of(count..before.max(count), |task| {
@@ -316,76 +324,97 @@ impl ContactConstraints {
             task.begin();
             task.stays = false;
         });
-        let Self { crew, tasks, former_slots, arrivals, rested, .. } = self;
-        let slots = Disjoint::new(&mut self.slots);
-        run_tasks(crew, tasks, blocks, |k, task| {
-            if task.stays {
-                return;
-            }
-            let Arrivals { constraints: arrived, expected } = arrivals.get(k);
-            let (mut arrived, places) = (arrived.as_slice(), blocks.tasks[k].clone());
-            task.wall_velocities.clear();
-            task.flights.clear();
-            (task.yields, task.converted, task.bounces) = (false, 0, false);
-            task.keep_former();
-            let mut before = SPARE.take();
-            swap(&mut task.constraints, &mut before);
-            task.begin();
-            make_room(&mut task.constraints, *expected);
-            make_room(&mut task.partners, *expected);
-            for (block, place) in blocks.all[places.clone()].iter().zip(places) {
-                for i in blocks.owners_of(block) {
-                    let (first, slot) = (task.constraints.len(), former_slots[i as usize]);
-                    let past = if slot.count == 0 {
-                        &[]
-                    } else if slot.task as usize == k {
-                        &before[slot.range()]
-                    } else {
-                        let past;
-                        (past, arrived) = arrived.split_at(slot.count as usize);
-                        past
-                    };
-                    if stays && view.sleep.stays_quiet(i as usize) {
-                        task.push_all(past);
-                    } else {
-                        Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
+        let Self { crew, tasks, arrivals, rested, .. } = self;
+        let (slots, former_slots) = (Disjoint::new(&mut self.slots), Disjoint::new(&mut self.former_slots));
+        run_tasks(
+            crew,
+            tasks,
+            blocks,
+            |task| !task.stays,
+            |k, task| {
+                let Arrivals { constraints: arrived, expected } = arrivals.get(k);
+                let (mut arrived, places) = (arrived.as_slice(), blocks.tasks[k].clone());
+                task.wall_velocities.clear();
+                task.flights.clear();
+                (task.yields, task.converted, task.bounces) = (false, 0, false);
+                task.keep_former();
+                let mut before = SPARE.take();
+                swap(&mut task.constraints, &mut before);
+                task.begin();
+                make_room(&mut task.constraints, *expected);
+                make_room(&mut task.partners, *expected);
+                for (block, place) in blocks.all[places.clone()].iter().zip(places) {
+                    for i in blocks.owners_of(block) {
+                        let first = task.constraints.len();
+                        // SAFETY: a sphere is in one task.
+                        let slot = unsafe { slots.get(i as usize) };
+                        let past = if slot.count == 0 {
+                            &[]
+                        } else if slot.task as usize == k {
+                            &before[slot.range()]
+                        } else {
+                            let past;
+                            (past, arrived) = arrived.split_at(slot.count as usize);
+                            past
+                        };
+                        if stays && view.sleep.stays_quiet(i as usize) {
+                            task.push_all(past);
+                        } else {
+                            Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
+                        }
+                        // SAFETY: as above.
+                        unsafe {
+                            former_slots.set(i as usize, slot);
+                            slots.set(i as usize, Slot::of(k, first, task));
+                        }
                     }
-                    // SAFETY: a sphere is in one task.
-                    unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
+                    task.end_block(block.number, place);
                 }
-                task.end_block(block.number, place);
-            }
-            SPARE.set(before);
-        });
+                SPARE.set(before);
+            },
+        );
         arrivals.for_each(|arrivals| *arrivals = Arrivals::default());
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
     // Finds the tasks all of whose spheres stay quiet, so that all of their constraints stay.
     fn find_staying(&mut self, view: &View, blocks: &Blocks, stays: bool) {
-        let Self { crew, tasks, former_slots, .. } = self;
-        let slots = Disjoint::new(&mut self.slots);
-        run_tasks(crew, tasks, blocks, |k, task| {
-            let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
-            // SAFETY: a sphere is in one task.
-            task.stays = stays && unsafe { keeps_slots(task, (former_slots, &slots), (blocks, k), stays_quiet) };
-            if task.stays {
-                (task.yields, task.converted) = (false, 0);
-                task.flights.clear();
-            }
-        });
+        let is_reordered = take(&mut self.is_reordered);
+        let Self { crew, tasks, slots, .. } = self;
+        let slots = Disjoint::new(slots);
+        run_tasks(
+            crew,
+            tasks,
+            blocks,
+            |_| true,
+            |k, task| {
+                let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
+                task.stays = stays
+                    && if is_reordered {
+                        // SAFETY: a sphere is in one task.
+                        unsafe { keeps_slots(task, &slots, (blocks, k), stays_quiet) }
+                    } else {
+                        let mut blocks_of_task = blocks.all[blocks.tasks[k].clone()].iter();
+                        blocks_of_task.all(|block| blocks.owners_of(block).all(|i| stays_quiet(i as usize)))
+                    };
+                if task.stays {
+                    (task.yields, task.converted) = (false, 0);
+                    task.flights.clear();
+                }
+            },
+        );
     }
 
     // Copies the past constraints of the spheres that come from another task, because that task will lose them.
     fn find_arrivals(&mut self, blocks: &Blocks) {
-        let Self { tasks, former_slots, arrivals, .. } = self;
+        let Self { tasks, slots, arrivals, .. } = self;
         arrivals.run(blocks.tasks.len(), 1, |range, found| {
             let k = range.start;
             if tasks.get(k).stays {
                 return;
             }
             let owners = blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
-            for slot in owners.map(|i| former_slots[i as usize]).filter(|slot| slot.count > 0) {
+            for slot in owners.map(|i| slots[i as usize]).filter(|slot| slot.count > 0) {
                 found.expected += slot.count as usize;
                 if slot.task as usize != k {
                     found
@@ -527,24 +556,25 @@ impl ContactConstraints {
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.former_slots.capacity())
-            + size_of::<Slot>() * self.buffer.capacity()
             + 4 * self.counted.capacity()
             + self.rested.bytes()
             + self.crew.bytes()
     }
 }
 
-// Runs `work` with the number of each task and its constraints, in any order.
+// Runs `work` with the number of each task that is wanted, and its constraints, in any order.
 fn run_tasks(
     crew: &mut Crew,
     tasks: &mut Outputs<Task>,
     blocks: &Blocks,
+    is_wanted: impl Fn(&Task) -> bool,
     work: impl Fn(usize, &mut Task) + Sync,
 ) {
     let count = blocks.tasks.len();
     tasks.use_slots(count);
     let tasks = tasks.some(0..count).iter_mut().zip(&blocks.tasks).enumerate();
-    let jobs = tasks.map(|(k, (task, places))| Job {
+    let wanted = tasks.filter(|(_, (task, _))| is_wanted(task));
+    let jobs = wanted.map(|(k, (task, places))| Job {
         places: places.clone(),
         home: blocks.home(places.start),
         item: (k, task),
@@ -659,10 +689,10 @@ pub unsafe fn order_block(
 }
 
 // Makes an empty array as large as it will probably need to be for as many constraints as `before` and some new ones. An array that only
-// grows, by doubling, would keep the size of the most spheres that its task ever had.
+// grows, by doubling, would keep the size of the most spheres that its task ever had, and tasks exchange their arrays.
 fn make_room<T>(array: &mut Vec<T>, before: usize) {
-    let room = before + before / 8 + 16;
-    if array.capacity() > room + room / 4 {
+    let room = before + before / 16 + 8;
+    if array.capacity() > room + room / 8 {
         array.shrink_to(room);
     }
     if array.capacity() < before {
@@ -670,15 +700,21 @@ fn make_room<T>(array: &mut Vec<T>, before: usize) {
     }
 }
 
+// Makes room for some more values. Doubling would leave half of the array empty.
+#[cold]
+fn grow<T>(array: &mut Vec<T>) {
+    array.reserve_exact(array.len() / 8 + 8);
+}
+
 // Whether all spheres of task `k` stay quiet and own the constraints that it has, in the same order and blocks. On the way the function
-// copies the slots of these spheres from `former_slots` to `slots`, and updates the places of the blocks with constraints; both mean
+// enters the task in the slots of the spheres without constraints, and updates the places of the blocks with constraints; both mean
 // nothing if it returns false.
 //
 // # Safety
-// No other thread may read or write these elements of `slots` at the same time.
+// No other thread may read or write the slots of these spheres at the same time.
 unsafe fn keeps_slots(
     task: &mut Task,
-    (former_slots, slots): (&[Slot], &Disjoint<Slot>),
+    slots: &Disjoint<Slot>,
     (blocks, k): (&Blocks, usize),
     stays_quiet: impl Fn(usize) -> bool,
 ) -> bool {
@@ -687,11 +723,14 @@ unsafe fn keeps_slots(
     let are_of = blocks.all[of_task.clone()].iter().zip(of_task).all(|(block, place)| {
         let begin = end;
         let are_of_block = blocks.owners_of(block).all(|i| {
-            let slot = former_slots[i as usize];
-            let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
-            end += slot.count;
             // SAFETY: guaranteed by the caller.
-            unsafe { slots.set(i as usize, slot) };
+            let slot = unsafe { slots.get(i as usize) };
+            let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
+            if slot.count == 0 {
+                // SAFETY: as above.
+                unsafe { slots.set(i as usize, Slot { task: k as u32, ..slot }) };
+            }
+            end += slot.count;
             is_next && stays_quiet(i as usize)
         });
         let is_same = end == begin
@@ -873,6 +912,10 @@ impl Task {
         self.bounces |= constraint.closing < 0.0;
         if constraint.j & WALL != 0 {
             self.with_walls.push(self.constraints.len() as u32);
+        }
+        if self.constraints.len() == self.constraints.capacity() {
+            grow(&mut self.constraints);
+            grow(&mut self.partners);
         }
         self.partners.push(constraint.j);
         self.constraints.push(constraint);

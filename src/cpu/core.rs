@@ -97,7 +97,7 @@ pub struct Core {
     pub is_stopped: bool,
     pub reach: Reach,
     shifts: [Vec3; 32],
-    back: State,
+    pub back: State,
     /// Empty constraints for the stage that finds constraints; no sleeping spheres for the stage that updates the timers.
     unconstrained: ContactConstraints,
     awake: Sleep,

@@ -4,7 +4,7 @@ use std::mem::{swap, take};
 
 use glam::{Vec3, Vec4};
 
-use super::{ContactConstraint, ContactConstraints, ContactImpulse, STANDS, Slot, Task, owned};
+use super::{ContactConstraint, ContactConstraints, ContactImpulse, STANDS, Slot, Task, make_room, owned};
 use crate::{
     cpu::order::Order,
     state::{constants::WALL, grid::CODES},
@@ -81,22 +81,24 @@ impl Task {
     }
 }
 
-// Empties an array and makes it as large as it has to be. It may stay larger by a quarter, so that steady numbers allocate nothing.
+// Empties an array and makes room for so many values.
 fn fit<T>(array: &mut Vec<T>, count: usize) {
     array.clear();
-    if array.capacity() < count || array.capacity() > count + count / 4 + 16 {
-        *array = Vec::with_capacity(count + count / 8);
+    if count == 0 {
+        *array = vec![];
+    } else {
+        make_room(array, count);
     }
 }
 
 impl ContactConstraints {
     /// Reorders the constraints that warm-start the next [`find`](Self::find) after their spheres.
     pub fn follow(&mut self, order: &Order) {
-        self.count = 0;
+        (self.count, self.is_reordered) = (0, true);
         self.rested.follow(order);
-        let Self { tasks, slots, buffer, .. } = self;
+        let Self { tasks, slots, former_slots, .. } = self;
         slots.resize(order.len(), Slot::default());
-        order.permute(slots, buffer);
+        order.permute(slots, former_slots);
         let moved = order.range();
         let are_few = moved.len() <= FEW_MOVED;
         tasks.for_each(|task| task.renumber(order, !are_few));
@@ -117,7 +119,11 @@ impl ContactConstraints {
 
     /// Undoes the last [`find`](Self::find), because the substep is repeated.
     pub fn take_back(&mut self) {
-        swap(&mut self.slots, &mut self.former_slots);
+        for (slot, former) in self.slots.iter_mut().zip(&self.former_slots) {
+            if !self.tasks.get(slot.task as usize).stays {
+                *slot = *former;
+            }
+        }
         swap(&mut self.colours, &mut self.former_colours);
         self.tasks.use_slots(self.former_count.max(self.tasks.iter().count()));
         self.tasks.for_each(|task| {

@@ -397,9 +397,8 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
     if *resists {
         let resistance = [rolling, N::from_array(numbers[RESISTANCE + 1])];
         // SAFETY: as above.
-        change = unsafe {
-            resist(*constraints, [&mut a, &mut b], (normal, wanted), resistance, acts_in, change)
-        };
+        change =
+            unsafe { resist(*constraints, [&mut a, &mut b], (normal, wanted), resistance, acts_in, change) };
     }
     numbers[4] = N::select(acts, wanted, pressed).to_array();
     let tangent = Vector::select(acts, tangent, rubbed);

@@ -225,8 +225,7 @@ pub mod one_by_one {
             let across = constraint.normal.extend(0.0);
             let speed = dot(across, pair.relative());
             let before = constraint.impulse.normal;
-            let normal =
-                larger(0.0, before + (-constraint.closing - speed) * (constraint.mass * relaxation));
+            let normal = larger(0.0, before + (-constraint.closing - speed) * (constraint.mass * relaxation));
             if normal == 0.0 && before == 0.0 {
                 // The surfaces separate: no normal impulse and no friction.
                 return 0.0;
@@ -249,8 +248,8 @@ pub mod one_by_one {
                 let inertia = 2.5 / pair.turnabilities().iter().sum::<f32>();
                 let wanted = before - spin * inertia;
                 let along = across * dot(across, wanted);
-                let turn = clamped(wanted - along, resistance[0] * normal)
-                    + clamped(along, resistance[1] * normal);
+                let turn =
+                    clamped(wanted - along, resistance[0] * normal) + clamped(along, resistance[1] * normal);
                 pair.turn(turn - before);
                 constraint.impulse.moment = turn.truncate();
                 // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
