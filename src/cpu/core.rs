@@ -237,15 +237,22 @@ impl Core {
     }
 
     pub fn scan(&mut self) {
+        if self.keeps_order {
+            return;
+        }
         scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
     }
 
     pub fn scatter(&mut self) {
+        if self.keeps_order {
+            self.has_keys = self.sleep.count() > 0;
+            return;
+        }
         let Self { state, back, keys, cursors, starts, order, .. } = self;
         scatter(state, back, keys, cursors, starts, &mut order.old_of_new);
         swap(state, back);
         self.has_keys = self.sleep.count() > 0;
-        if self.has_keys && !self.keeps_order {
+        if self.has_keys {
             let keys = Disjoint::new(&mut self.keys);
             for_ranges(self.cursors.len(), 16 * TASK, |range| {
                 for k in range {
@@ -565,7 +572,7 @@ impl Core {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use glam::{DVec3, UVec3};
 
     use crate::{
@@ -576,7 +583,7 @@ mod tests {
     };
 
     // Three layers at rest, on which two spheres land that were thrown high.
-    fn layers(sides: [Side; 3]) -> System {
+    pub fn layers(sides: [Side; 3]) -> System {
         let mut system = System {
             dt: 0.02,
             gravity: DVec3::NEG_Z,

@@ -538,6 +538,8 @@ mod tests {
     use super::*;
     use crate::{
         Bounds, Materials, Side, Surface, Wall, WallShape,
+        cpu::core::tests::layers,
+        state::constants::WALL,
         step::{engine::Engine, schedule::Column},
     };
 
@@ -654,6 +656,63 @@ mod tests {
             let (runs, columns) = &checked.changed[pass];
             assert!(*runs > 0 && !columns.is_empty(), "{pass} ran {runs} times and changed {columns:?}");
         }
+    }
+
+    // Of each constraint that warm-starts the next substep: the ids of its spheres, or the wall, the code, and the bits of its impulse.
+    fn warm_start(core: &Core) -> Vec<[u32; 10]> {
+        let constraints = &core.constraints;
+        let of = |i: usize| constraints.handed_on(i).0.iter().map(move |constraint| (i, constraint));
+        let mut all: Vec<_> = (0..core.state.len())
+            .flat_map(of)
+            .map(|(i, constraint)| {
+                assert_eq!(constraint.i as usize, i);
+                let j = constraint.j;
+                let partner = if j & WALL == 0 { core.state.id[j as usize] } else { j };
+                let impulse = constraint.impulse;
+                let [a, b, c] = impulse.tangent.to_array();
+                let [d, e, f] = impulse.moment.to_array();
+                let [n, a, b, c, d, e, f] = [impulse.normal, a, b, c, d, e, f].map(f32::to_bits);
+                [core.state.id[i], partner, constraint.code(), n, a, b, c, d, e, f]
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    // Where nearly all spheres sleep, where some do, and where none does; with spheres that change their tasks.
+    #[test]
+    fn a_substep_that_is_taken_back_leaves_the_warm_start_as_before() {
+        let mut system = layers([Side::Wall, Side::Periodic, Side::Wall]);
+        let felt = Surface { restitution: 0.3, friction: 0.5, rolling_friction: 0.02, ..Surface::default() };
+        system.materials.add("felt", felt, 1.0);
+        system.spheres.iter_mut().for_each(|sphere| sphere.material = 1);
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        let (mut some_sleep, mut all_but_few, mut turned, mut reordered) = (0, 0, 0, 0);
+        for k in 0..1200 {
+            stepper.step(f64::from(k) * system.dt, None, false).unwrap();
+            if k % 9 != 0 {
+                continue;
+            }
+            let executor = &mut stepper.engine;
+            let (before, ids) = (warm_start(&executor.core), executor.core.state.id.clone());
+            execute(BROAD_PHASE, executor).unwrap();
+            reordered += u32::from(executor.core.state.id != ids);
+            let CpuExecutor { core, rest, now, .. } = executor;
+            let motion = core.state.motion.clone();
+            rest.before(core, now.frame);
+            assert!(before.is_empty() || core.state.motion != motion);
+            rest.undo(core);
+            assert_eq!(core.state.motion, motion, "step {k}");
+            assert_eq!(warm_start(core), before, "step {k}");
+            let asleep = core.sleep.count();
+            some_sleep += u32::from(asleep > 100 && asleep < 1000);
+            all_but_few += u32::from(asleep > 1150);
+            turned += before.iter().filter(|words| words[7..] != [0; 3]).count();
+        }
+        println!(
+            "some sleep in {some_sleep}, nearly all in {all_but_few}, {turned} moments, {reordered} orders"
+        );
+        assert!(some_sleep > 0 && all_but_few > 0 && turned > 1000 && reordered > 0);
     }
 
     // Spheres in a periodic box after some steps.

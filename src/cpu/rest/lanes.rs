@@ -198,8 +198,8 @@ impl Bundle {
     unsafe fn transpose<N: Number>(&mut self) {
         // SAFETY: guaranteed by the caller; the rows lie within the constraints.
         let of_normals = unsafe { N::load(rows_at(self.constraints, 0).map(<*mut Row>::cast_const)) };
-        for k in 0..8 {
-            self.numbers[k] = of_normals[k].to_array();
+        for (numbers, of_normals) in self.numbers.iter_mut().zip(of_normals) {
+            *numbers = of_normals.to_array();
         }
         let [radius, other, mass, share] = [
             N::from_array(self.numbers[ARMS]),

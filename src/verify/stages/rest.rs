@@ -176,20 +176,21 @@ fn unsettled_blocks(layout: &BufferLayout, twin: &Twin, output: &Memory, finding
 
 // Counts the contact constraints of all kinds.
 fn saw(twin: &Twin, findings: &mut Findings) {
-    let count = |is: fn(&ContactConstraint) -> bool| {
+    let surfaces = &twin.core.domain.world.surfaces;
+    let count = |is: &dyn Fn(&ContactConstraint) -> bool| {
         let all = (0..twin.core.state.len()).flat_map(|i| twin.core.constraints.of(i));
         all.filter(|constraint| is(constraint)).count() as u64
     };
-    findings.saw("contacts", count(|_| true));
-    findings.saw("in contact", count(|constraint| constraint.impulse.normal > 0.0));
+    findings.saw("contacts", count(&|_| true));
+    findings.saw("in contact", count(&|constraint| constraint.impulse.normal > 0.0));
     findings.saw(
         "sliding",
-        count(|constraint| {
-            let most = constraint.friction * constraint.impulse.normal;
+        count(&|constraint| {
+            let most = surfaces[constraint.surface as usize].friction * constraint.impulse.normal;
             constraint.impulse.normal > 0.0 && constraint.impulse.tangent.length() > 0.999 * most
         }),
     );
-    findings.saw("on walls", count(|constraint| constraint.j & WALL != 0));
+    findings.saw("on walls", count(&|constraint| constraint.j & WALL != 0));
 }
 
 /// A contact constraint on the device.
