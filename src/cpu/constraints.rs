@@ -36,7 +36,8 @@ thread_local! {
     static SPARE: Cell<Vec<ContactConstraint>> = const { Cell::new(vec![]) };
 }
 
-/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on. It derives all that follows from the radii.
+/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on. It finds the other
+/// numbers by the radii and the surface.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
@@ -144,6 +145,9 @@ pub struct Task {
     pub yields: bool,
     /// Whether all its spheres stay quiet, so that the constraints are those of the previous substep.
     stays: bool,
+    /// Whether the last [`find`](ContactConstraints::find) found its constraints, and therefore changed the slots of its spheres. A task
+    /// that neither stays nor is filled has woken since.
+    is_filled: bool,
     /// Whether it may have a constraint of a sphere that was woken, so that it has to be looked at again.
     is_woken: bool,
     /// Indices of the constraints with a sphere that is awake and not fixed, within each block where others do not have one.
@@ -211,7 +215,7 @@ struct Arrivals {
     expected: usize,
 }
 
-/// All contact constraints of this substep, and how they begin: from those of the previous substep, which they replace task by task.
+/// All contact constraints of this substep. Task by task they replace those of the previous substep, whose impulses they begin with.
 #[derive(Default)]
 pub struct ContactConstraints {
     pub tasks: Outputs<Task>,
@@ -222,7 +226,7 @@ pub struct ContactConstraints {
     is_restored: bool,
     /// Whether spheres have changed their index or their task since the last [`find`](Self::find).
     is_reordered: bool,
-    /// Of the constraints that the last [`find`](Self::find) replaced: the number of tasks, the slots, except in tasks that stay, the
+    /// Of the constraints that the last [`find`](Self::find) replaced: the number of tasks, the slots in the tasks that it filled, the
     /// length of the substep, and the tasks of each colour. The slots are also the buffer of a change of order.
     former_count: usize,
     former_slots: Vec<Slot>,
@@ -267,47 +271,41 @@ impl ContactConstraints {
     ) {
         let Self { tasks, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        run_tasks(
-            &mut self.crew,
-            tasks,
-            blocks,
-            |_| true,
-            |k, task| {
-                task.converted = 0;
-                task.flights.clear();
-                let places = blocks.tasks[k].clone();
-                let blocks_of_task = &blocks.all[places.clone()];
-                let renews_any = |block: &Block| {
-                    renews.0(block.number) && blocks.owners_of(block).any(|i| renews.1(i as usize))
-                };
-                if !blocks_of_task.iter().any(renews_any) {
-                    return;
-                }
-                let mut before = SPARE.take();
-                swap(&mut task.constraints, &mut before);
-                task.begin();
-                make_room(&mut task.constraints, before.len());
-                for (block, place) in blocks_of_task.iter().zip(places) {
-                    let is_renewed = renews.0(block.number);
-                    for i in blocks.owners_of(block) {
-                        // SAFETY: a sphere is in one task.
-                        let slot = unsafe { slots.get(i as usize) };
-                        let past = &before[slot.range()];
-                        let first = task.constraints.len();
-                        if is_renewed && renews.1(i as usize) {
-                            Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
-                        } else {
-                            past.iter()
-                                .for_each(|constraint| task.push(*constraint, constraint.yields(view)));
-                        }
-                        // SAFETY: as above.
-                        unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
+        let find = |k: usize, task: &mut Task| {
+            task.converted = 0;
+            task.flights.clear();
+            let places = blocks.tasks[k].clone();
+            let blocks_of_task = &blocks.all[places.clone()];
+            let renews_any = |block: &Block| {
+                renews.0(block.number) && blocks.owners_of(block).any(|i| renews.1(i as usize))
+            };
+            if !blocks_of_task.iter().any(renews_any) {
+                return;
+            }
+            let mut before = SPARE.take();
+            swap(&mut task.constraints, &mut before);
+            task.begin();
+            make_room(&mut task.constraints, before.len());
+            for (block, place) in blocks_of_task.iter().zip(places) {
+                let is_renewed = renews.0(block.number);
+                for i in blocks.owners_of(block) {
+                    // SAFETY: a sphere is in one task.
+                    let slot = unsafe { slots.get(i as usize) };
+                    let past = &before[slot.range()];
+                    let first = task.constraints.len();
+                    if is_renewed && renews.1(i as usize) {
+                        Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
+                    } else {
+                        past.iter().for_each(|constraint| task.push(*constraint, constraint.yields(view)));
                     }
-                    task.end_block(block.number, place);
+                    // SAFETY: as above.
+                    unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
                 }
-                SPARE.set(before);
-            },
-        );
+                task.end_block(block.number, place);
+            }
+            SPARE.set(before);
+        };
+        run_tasks(&mut self.crew, tasks, blocks, |_| true, find);
         self.count = self.tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
@@ -322,57 +320,52 @@ impl ContactConstraints {
         self.tasks.for_each_of(count..before.max(count), |task| {
             task.keep_former();
             task.begin();
-            task.stays = false;
+            (task.stays, task.is_filled) = (false, true);
         });
         let Self { crew, tasks, arrivals, rested, .. } = self;
         let (slots, former_slots) = (Disjoint::new(&mut self.slots), Disjoint::new(&mut self.former_slots));
-        run_tasks(
-            crew,
-            tasks,
-            blocks,
-            |task| !task.stays,
-            |k, task| {
-                let Arrivals { constraints: arrived, expected } = arrivals.get(k);
-                let (mut arrived, places) = (arrived.as_slice(), blocks.tasks[k].clone());
-                task.wall_velocities.clear();
-                task.flights.clear();
-                (task.yields, task.converted, task.bounces) = (false, 0, false);
-                task.keep_former();
-                let mut before = SPARE.take();
-                swap(&mut task.constraints, &mut before);
-                task.begin();
-                make_room(&mut task.constraints, *expected);
-                make_room(&mut task.partners, *expected);
-                for (block, place) in blocks.all[places.clone()].iter().zip(places) {
-                    for i in blocks.owners_of(block) {
-                        let first = task.constraints.len();
-                        // SAFETY: a sphere is in one task.
-                        let slot = unsafe { slots.get(i as usize) };
-                        let past = if slot.count == 0 {
-                            &[]
-                        } else if slot.task as usize == k {
-                            &before[slot.range()]
-                        } else {
-                            let past;
-                            (past, arrived) = arrived.split_at(slot.count as usize);
-                            past
-                        };
-                        if stays && view.sleep.stays_quiet(i as usize) {
-                            task.push_all(past);
-                        } else {
-                            Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
-                        }
-                        // SAFETY: as above.
-                        unsafe {
-                            former_slots.set(i as usize, slot);
-                            slots.set(i as usize, Slot::of(k, first, task));
-                        }
+        let find = |k: usize, task: &mut Task| {
+            let Arrivals { constraints: arrived, expected } = arrivals.get(k);
+            let (mut arrived, places) = (arrived.as_slice(), blocks.tasks[k].clone());
+            task.wall_velocities.clear();
+            task.flights.clear();
+            (task.yields, task.converted, task.bounces) = (false, 0, false);
+            task.keep_former();
+            let mut before = SPARE.take();
+            swap(&mut task.constraints, &mut before);
+            task.begin();
+            make_room(&mut task.constraints, *expected);
+            make_room(&mut task.partners, *expected);
+            for (block, place) in blocks.all[places.clone()].iter().zip(places) {
+                for i in blocks.owners_of(block) {
+                    let first = task.constraints.len();
+                    // SAFETY: a sphere is in one task.
+                    let slot = unsafe { slots.get(i as usize) };
+                    let past = if slot.count == 0 {
+                        &[]
+                    } else if slot.task as usize == k {
+                        &before[slot.range()]
+                    } else {
+                        let past;
+                        (past, arrived) = arrived.split_at(slot.count as usize);
+                        past
+                    };
+                    if stays && view.sleep.stays_quiet(i as usize) {
+                        task.push_all(past);
+                    } else {
+                        Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
                     }
-                    task.end_block(block.number, place);
+                    // SAFETY: as above.
+                    unsafe {
+                        former_slots.set(i as usize, slot);
+                        slots.set(i as usize, Slot::of(k, first, task));
+                    }
                 }
-                SPARE.set(before);
-            },
-        );
+                task.end_block(block.number, place);
+            }
+            SPARE.set(before);
+        };
+        run_tasks(crew, tasks, blocks, |task| !task.stays, find);
         arrivals.for_each(|arrivals| *arrivals = Arrivals::default());
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
     }
@@ -382,27 +375,24 @@ impl ContactConstraints {
         let is_reordered = take(&mut self.is_reordered);
         let Self { crew, tasks, slots, .. } = self;
         let slots = Disjoint::new(slots);
-        run_tasks(
-            crew,
-            tasks,
-            blocks,
-            |_| true,
-            |k, task| {
-                let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
-                task.stays = stays
-                    && if is_reordered {
-                        // SAFETY: a sphere is in one task.
-                        unsafe { keeps_slots(task, &slots, (blocks, k), stays_quiet) }
-                    } else {
-                        let mut blocks_of_task = blocks.all[blocks.tasks[k].clone()].iter();
-                        blocks_of_task.all(|block| blocks.owners_of(block).all(|i| stays_quiet(i as usize)))
-                    };
-                if task.stays {
-                    (task.yields, task.converted) = (false, 0);
-                    task.flights.clear();
-                }
-            },
-        );
+        let find = |k: usize, task: &mut Task| {
+            let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
+            task.stays = stays
+                && if is_reordered {
+                    // SAFETY: a sphere is in one task.
+                    unsafe { keeps_slots(task, &slots, (blocks, k), stays_quiet) }
+                } else {
+                    let mut blocks_of_task = blocks.all[blocks.tasks[k].clone()].iter();
+                    blocks_of_task.all(|block| blocks.owners_of(block).all(|i| stays_quiet(i as usize)))
+                };
+            task.is_filled = !task.stays;
+            if task.stays {
+                (task.yields, task.converted) = (false, 0);
+                task.flights.clear();
+                task.former = Former::default();
+            }
+        };
+        run_tasks(crew, tasks, blocks, |_| true, find);
     }
 
     // Copies the past constraints of the spheres that come from another task, because that task will lose them.
@@ -481,6 +471,14 @@ impl ContactConstraints {
                 task.stays = false;
             }
         });
+    }
+
+    /// Numbers of the tasks that stay and of those that have woken since the last [`find`](Self::find).
+    #[cfg(test)]
+    pub fn staying(&self) -> [usize; 2] {
+        let count =
+            |stays: bool| self.tasks.iter().filter(|task| !task.is_filled && task.stays == stays).count();
+        [true, false].map(count)
     }
 
     /// Orders the constraints anew before they are solved again.
@@ -903,6 +901,9 @@ impl Task {
         self.partners.extend(constraints.iter().map(|constraint| constraint.j));
         let with_walls = (first..).zip(constraints).filter(|(_, constraint)| constraint.j & WALL != 0);
         self.with_walls.extend(with_walls.map(|(at, _)| at as u32));
+        if self.constraints.capacity() < first + constraints.len() {
+            self.constraints.reserve_exact(constraints.len() + first / 8);
+        }
         self.constraints.extend_from_slice(constraints);
     }
 

@@ -97,7 +97,7 @@ pub struct Core {
     pub is_stopped: bool,
     pub reach: Reach,
     shifts: [Vec3; 32],
-    pub back: State,
+    back: State,
     /// Empty constraints for the stage that finds constraints; no sleeping spheres for the stage that updates the timers.
     unconstrained: ContactConstraints,
     awake: Sleep,
@@ -237,22 +237,15 @@ impl Core {
     }
 
     pub fn scan(&mut self) {
-        if self.keeps_order {
-            return;
-        }
         scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
     }
 
     pub fn scatter(&mut self) {
-        if self.keeps_order {
-            self.has_keys = self.sleep.count() > 0;
-            return;
-        }
         let Self { state, back, keys, cursors, starts, order, .. } = self;
         scatter(state, back, keys, cursors, starts, &mut order.old_of_new);
         swap(state, back);
         self.has_keys = self.sleep.count() > 0;
-        if self.has_keys {
+        if self.has_keys && !self.keeps_order {
             let keys = Disjoint::new(&mut self.keys);
             for_ranges(self.cursors.len(), 16 * TASK, |range| {
                 for k in range {

@@ -687,32 +687,43 @@ mod tests {
         system.materials.add("felt", felt, 1.0);
         system.spheres.iter_mut().for_each(|sphere| sphere.material = 1);
         let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
-        let (mut some_sleep, mut all_but_few, mut turned, mut reordered) = (0, 0, 0, 0);
+        let (mut some_sleep, mut nearly_all, mut turned, mut reordered) = (0, 0, 0, 0);
+        let (mut staying, mut woken) = (0, 0);
         for k in 0..1200 {
             stepper.step(f64::from(k) * system.dt, None, false).unwrap();
-            if k % 9 != 0 {
-                continue;
-            }
             let executor = &mut stepper.engine;
             let (before, ids) = (warm_start(&executor.core), executor.core.state.id.clone());
             execute(BROAD_PHASE, executor).unwrap();
             reordered += u32::from(executor.core.state.id != ids);
             let CpuExecutor { core, rest, now, .. } = executor;
+            if k > 900 && k % 3 == 0 {
+                // One that moves wakes its neighbours, and theirs in tasks that would stay.
+                core.sleep.rouse(37 * k as usize % 1200, &core.lists);
+            }
             let motion = core.state.motion.clone();
             rest.before(core, now.frame);
-            assert!(before.is_empty() || core.state.motion != motion);
+            let (first, [stay, woken_tasks]) = (core.state.motion.clone(), core.constraints.staying());
+            staying += stay;
+            assert!(before.is_empty() || first != motion);
             rest.undo(core);
             assert_eq!(core.state.motion, motion, "step {k}");
             assert_eq!(warm_start(core), before, "step {k}");
+            if woken_tasks == 0 {
+                rest.before(core, now.frame);
+                assert_eq!(core.state.motion, first, "step {k}");
+                rest.undo(core);
+                assert_eq!(warm_start(core), before, "step {k}");
+            }
             let asleep = core.sleep.count();
             some_sleep += u32::from(asleep > 100 && asleep < 1000);
-            all_but_few += u32::from(asleep > 1150);
+            nearly_all += u32::from(asleep > 1150);
             turned += before.iter().filter(|words| words[7..] != [0; 3]).count();
+            woken += woken_tasks;
         }
-        println!(
-            "some sleep in {some_sleep}, nearly all in {all_but_few}, {turned} moments, {reordered} orders"
-        );
-        assert!(some_sleep > 0 && all_but_few > 0 && turned > 1000 && reordered > 0);
+        println!("some sleep in {some_sleep} steps, nearly all in {nearly_all}");
+        println!("{turned} moments, {reordered} changes of order, {staying} tasks stay, {woken} wake");
+        assert!(some_sleep > 0 && nearly_all > 0 && turned > 1000 && reordered > 0);
+        assert!(staying > 0 && woken > 0);
     }
 
     // Spheres in a periodic box after some steps.

@@ -68,6 +68,8 @@ pub struct Rest {
     /// Colours of the constraints of each sphere, one bit each, while constraints are ordered.
     masks: Vec<u32>,
     lasting: Lasting,
+    /// Motion and spin at the start of the substep.
+    start: Vec<(Vec4, Vec4)>,
     /// Pressed contacts of each sphere after the first solve.
     in_contact: Pressed,
     /// Largest velocity change by a constraint of each block in the last sweep of the first solve, as the bits of a float; during
@@ -225,16 +227,15 @@ impl Rest {
         }
     }
 
-    // Keeps motion and spin at the start of the substep in the back columns, which nothing else uses until the next scatter.
-    fn remember(&self, core: &mut Core) {
-        let Core { state, back, .. } = core;
-        let (motion, spin) = (Disjoint::new(&mut back.motion), Disjoint::new(&mut back.spin));
+    fn remember(&mut self, core: &Core) {
+        let state = &core.state;
+        self.start.resize(state.len(), (Vec4::ZERO, Vec4::ZERO));
+        let start = Disjoint::new(&mut self.start);
         for_ranges(state.len(), TASK, |range| {
             // SAFETY: ranges do not overlap.
-            self.lasting.stays().for_absent(range, |i| unsafe {
-                motion.set(i, state.motion[i]);
-                spin.set(i, state.spin[i]);
-            });
+            self.lasting
+                .stays()
+                .for_absent(range, |i| unsafe { start.set(i, (state.motion[i], state.spin[i])) });
         });
     }
 
@@ -250,17 +251,16 @@ impl Rest {
     /// Undoes [`before`](Self::before).
     pub fn undo(&mut self, core: &mut Core) {
         if core.constraints.count > 0 {
-            let Core { state, back, .. } = core;
-            let (motion, spin) = (Disjoint::new(&mut state.motion), Disjoint::new(&mut state.spin));
-            for_ranges(back.len(), TASK, |range| {
+            let (motion, spin) = (Disjoint::new(&mut core.state.motion), Disjoint::new(&mut core.state.spin));
+            for_ranges(self.start.len(), TASK, |range| {
                 for i in range {
                     // SAFETY: ranges do not overlap.
                     unsafe {
                         if self.lasting.stays().contains(i) {
                             motion.set(i, Vec4::ZERO.with_w(motion.get(i).w));
                         } else {
-                            motion.set(i, back.motion[i]);
-                            spin.set(i, back.spin[i]);
+                            motion.set(i, self.start[i].0);
+                            spin.set(i, self.start[i].1);
                         }
                     }
                 }
@@ -629,6 +629,7 @@ impl Rest {
     pub fn bytes(&self) -> usize {
         size_of::<Body>() * (self.lab.capacity() + self.buffer.capacity())
             + 4 * self.masks.capacity()
+            + 32 * self.start.capacity()
             + self.in_contact.bytes()
             + self.lasting.bytes()
             + 4 * self.changes.capacity()

@@ -44,7 +44,7 @@ impl Former {
 }
 
 impl Task {
-    /// Keeps what [`restore_former`](Self::restore_former) needs. Moves `partners`.
+    /// Keeps what [`restore_former`](Self::restore_former) needs. Takes `partners` away: those that it leaves are of no use.
     pub(super) fn keep_former(&mut self) {
         let Self { constraints, partners, former, .. } = self;
         swap(partners, &mut former.partners);
@@ -120,7 +120,7 @@ impl ContactConstraints {
     /// Undoes the last [`find`](Self::find), because the substep is repeated.
     pub fn take_back(&mut self) {
         for (slot, former) in self.slots.iter_mut().zip(&self.former_slots) {
-            if !self.tasks.get(slot.task as usize).stays {
+            if self.tasks.get(slot.task as usize).is_filled {
                 *slot = *former;
             }
         }
@@ -139,8 +139,8 @@ impl ContactConstraints {
     /// Warm-starts the next [`find`](Self::find) from impulses (owner, partner, impulse) of a substep of length `h`,
     /// sorted by owner.
     pub fn restore(&mut self, count: usize, impulses: &[(u32, u32, ContactImpulse)], h: f32) {
+        self.tasks.for_each(Task::begin);
         self.tasks.run(1, 1, |_, task| {
-            task.begin();
             task.partners.extend(impulses.iter().map(|&(_, j, _)| j));
             let restored = |&(i, j, impulse): &_| ContactConstraint::restored((i, j, 0), impulse);
             task.constraints.extend(impulses.iter().map(restored));
