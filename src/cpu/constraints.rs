@@ -473,6 +473,12 @@ impl ContactConstraints {
         });
     }
 
+    /// Forgets what only [`take_back`](Self::take_back) of an earlier substep could have used.
+    #[cfg(test)]
+    pub fn forget_former(&mut self) {
+        self.former_slots.clear();
+    }
+
     /// Numbers of the tasks that stay and of those that have woken since the last [`find`](Self::find).
     #[cfg(test)]
     pub fn staying(&self) -> [usize; 2] {

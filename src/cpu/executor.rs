@@ -701,18 +701,19 @@ mod tests {
                 core.sleep.rouse(37 * k as usize % 1200, &core.lists);
             }
             let motion = core.state.motion.clone();
+            core.constraints.forget_former();
             rest.before(core, now.frame);
             let (first, [stay, woken_tasks]) = (core.state.motion.clone(), core.constraints.staying());
             staying += stay;
             assert!(before.is_empty() || first != motion);
             rest.undo(core);
             assert_eq!(core.state.motion, motion, "step {k}");
-            assert_eq!(warm_start(core), before, "step {k}");
+            assert!(warm_start(core) == before, "step {k}");
             if woken_tasks == 0 {
                 rest.before(core, now.frame);
                 assert_eq!(core.state.motion, first, "step {k}");
                 rest.undo(core);
-                assert_eq!(warm_start(core), before, "step {k}");
+                assert!(warm_start(core) == before, "step {k}");
             }
             let asleep = core.sleep.count();
             some_sleep += u32::from(asleep > 100 && asleep < 1000);
