@@ -36,8 +36,8 @@ thread_local! {
     static SPARE: Cell<Vec<ContactConstraint>> = const { Cell::new(vec![]) };
 }
 
-/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on. It finds the other
-/// numbers by the radii and the surface.
+/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on. It derives
+/// arms, inertia, friction and resistance from the radii and the surface.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
@@ -162,7 +162,7 @@ pub struct Task {
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
-    /// What [`find`](ContactConstraints::find) replaced; of no meaning in a task that stays.
+    /// The impulses that [`take_back`](ContactConstraints::take_back) restores; empty in a task that stays.
     former: Former,
     /// Indices of the constraints to be solved, within each block, in solving order; each bundle of lanes is filled up with [`EMPTY`].
     order: Vec<u32>,
@@ -206,7 +206,7 @@ struct Slot {
     count: u32,
 }
 
-/// Past constraints of the spheres of a task whose constraints were in another task.
+/// Copies of the constraints of those spheres that have come to a task from other tasks.
 #[derive(Default)]
 struct Arrivals {
     /// Sphere by sphere, in the order of the task.

@@ -13,7 +13,7 @@ use crate::{
 /// Up to this many spheres of a new index, their constraints are renumbered one by one.
 const FEW_MOVED: usize = 4096;
 
-/// What the constraints of a task need to be restored.
+/// The partners and impulses of the constraints of a task, from which [`take_back`](ContactConstraints::take_back) restores them.
 #[derive(Default)]
 pub(super) struct Former {
     partners: Vec<u32>,
