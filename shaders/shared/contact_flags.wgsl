@@ -68,9 +68,11 @@ fn is_supported(i: u32) -> bool { return rested(i) > 0.0; }
 
 fn pressed(i: u32) -> u32 { return atomicLoad(&work[frame.at_pressed + i]); }
 
-// Whether an overlap at an impact is left by the contact solver, and not by impacts out of order.
-fn is_left_by_contacts(i: u32, partner: u32, toi: f32) -> bool {
-    return HAS_REST && (toi == 0.0 || is_supported(i) || ((partner & WALL) == 0u && is_supported(partner)));
+// Whether an impact of surfaces with this gap is out of order: they overlap, unless the contact solver left the overlap.
+fn is_late(i: u32, partner: u32, toi: f32, gap: f32) -> bool {
+    // A gap that is not a number is no overlap.
+    if !(-gap > frame.slop) { return false; }
+    return !HAS_REST || !(toi == 0.0 || is_supported(i) || ((partner & WALL) == 0u && is_supported(partner)));
 }
 
 fn wall_hits(i: u32, plane: u32) -> u32 {

@@ -123,17 +123,17 @@ fn convert_wall(i: u32, wall: u32) -> bool {
     return true;
 }
 
-// Converts an impact in a crowd to a resting contact; true if it was converted. Twin: `converts_crowded` of
+// Converts an impact in a crowd, or a late one, to a resting contact; true if it was converted. Twin: `converts_crowded` of
 // src/cpu/event.rs, which gives the reasons. Each partner converts the entry in its own list.
-fn converts_crowded(i: u32, partner: u32, approach: f32, diameter: f32) -> bool {
+fn converts_crowded(i: u32, partner: u32, approach: f32, comes_late: bool, diameter: f32) -> bool {
     if approach * frame.h > CROWDED_PATH * diameter || bodies[i].inverse_mass == 0.0 { return false; }
     let is_sphere = (partner & WALL) == 0u;
     let own = pressed(i);
     if is_sphere && bodies[partner].inverse_mass > 0.0 {
         let theirs = pressed(partner);
         let is_crowded = select(own + theirs >= CROWDED_CONTACTS, max(own, theirs) >= HELD_CONTACTS, min(own, theirs) == 0u);
-        if !is_crowded { return false; }
-    } else if own < HELD_CONTACTS {
+        if !is_crowded && !comes_late { return false; }
+    } else if own < HELD_CONTACTS && !comes_late {
         return false;
     }
     var material = 0u;
@@ -175,10 +175,12 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     let radius_sum = a.radius + bodies[j].radius;
     if HAS_REST && is_constrained(c.flags, d, w, radius_sum, is_fixed, now) { return NO_CONTACT; }
     var contact = NO_CONTACT;
+    var begin = d;
     if HAS_FIXED && is_fixed {
         // In the lab frame the fixed sphere is at rest and the other sphere falls.
         let g = frame.gravity;
-        contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
+        begin = d + g * (0.5 * now * now);
+        contact = against_fixed(begin, w + g * now, g, radius_sum, left);
     } else {
         // Most pairs are still apart and approaching at the end of the substep.
         let end = d + w * left;
@@ -187,7 +189,10 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     }
     let toi = now + contact.time;
     if contact.time >= NO_IMPACT || toi >= frame.h { return NO_CONTACT; }
-    if HAS_REST && converts_crowded(a.i, j, contact.speed, radius_sum) { return NO_CONTACT; }
+    if HAS_REST {
+        let comes_late = is_late(a.i, j, toi, length(begin) - radius_sum);
+        if converts_crowded(a.i, j, contact.speed, comes_late, radius_sum) { return NO_CONTACT; }
+    }
     return Contact(toi, contact.speed);
 }
 
@@ -238,7 +243,10 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     if toi >= frame.h { return; }
     let partner = WALL | plane;
     let speed = abs(v + wall.acceleration * contact);
-    if HAS_REST && converts_crowded(i, partner, speed, 2.0 * bodies[i].radius) { return; }
+    if HAS_REST {
+        let comes_late = is_late(i, partner, toi, gap.x);
+        if converts_crowded(i, partner, speed, comes_late, 2.0 * bodies[i].radius) { return; }
+    }
     if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
         *best = Event(toi, partner, 0u, frame.delta_v_bound * speed);
     }

@@ -199,7 +199,7 @@ fn pair_impact(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, link:
         return;
     }
     if approach >= 0.0 { return; }
-    if ((*a).body.radius + (*b).body.radius) - distance > frame.slop && !is_left_by_contacts((*a).i, (*b).i, t) { atomicAdd(&work[LATE_COUNT], 1u); }
+    if is_late((*a).i, (*b).i, t, distance - ((*a).body.radius + (*b).body.radius)) { atomicAdd(&work[LATE_COUNT], 1u); }
     let age = t - max((*a).last_contact, (*b).last_contact);
     var surface = surface_of(material_of((*a).i), material_of((*b).i));
     let e = soften(&surface, -approach / distance, age);
@@ -241,7 +241,7 @@ fn fixed_impact(a: ptr<function, ImpactBody>, other: u32, link: u32, t: f32) {
         return;
     }
     if approach >= 0.0 { return; }
-    if ((*a).body.radius + theirs.radius) - distance > frame.slop && !is_left_by_contacts((*a).i, other, t) { atomicAdd(&work[LATE_COUNT], 1u); }
+    if is_late((*a).i, other, t, distance - ((*a).body.radius + theirs.radius)) { atomicAdd(&work[LATE_COUNT], 1u); }
     let e = soften(&surface, -approach / distance, t - (*a).last_contact);
     let inverse_mass = (*a).body.inverse_mass;
     let j = impulse(d, w, inverse_mass, e, length(w));

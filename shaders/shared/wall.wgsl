@@ -103,7 +103,7 @@ fn surface_impact(a: ptr<function, ImpactBody>, wall: u32, is_feature: bool, sup
         return;
     }
     if approach >= 0.0 { return; }
-    if -wall_contact.gap > frame.slop && !is_left_by_contacts((*a).i, WALL, t) { atomicAdd(&work[LATE_COUNT], 1u); }
+    if is_late((*a).i, WALL, t, wall_contact.gap) { atomicAdd(&work[LATE_COUNT], 1u); }
     // Exception: a moving wall can press a sphere that cannot move away, and elastic impacts on the wall would add energy
     // without limit.
     let age = select(t - (*a).last_contact, NO_IMPACT, wall_contact.moves);

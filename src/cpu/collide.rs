@@ -311,11 +311,8 @@ fn pair_impact(
         return;
     }
     let counts = &mut output.counts;
-    if (a.radius() + b.radius()) - distance > view.world.slop
-        && !view.is_left_by_contacts(a.index, b.index as u32, t)
-    {
-        counts.late += 1;
-    }
+    let gap = distance - (a.radius() + b.radius());
+    counts.late += u64::from(view.is_late(a.index, b.index as u32, t, gap));
     let surface =
         view.world.surface(view.state.material(a.index).into(), view.state.material(b.index).into());
     let (e, friction) = soften(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
@@ -382,11 +379,8 @@ fn fixed_impact(
         return;
     }
     let counts = &mut output.counts;
-    if (a.radius() + radius) - distance > view.world.slop
-        && !view.is_left_by_contacts(a.index, other as u32, t)
-    {
-        counts.late += 1;
-    }
+    let gap = distance - (a.radius() + radius);
+    counts.late += u64::from(view.is_late(a.index, other as u32, t, gap));
     let surface = view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
     let (e, friction) = soften(view, surface, -approach / distance, t - a.spin.w, counts);
     let mass = 1.0 / a.inverse_mass();

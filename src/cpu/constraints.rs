@@ -19,13 +19,19 @@ use crate::{
     cpu::{
         bits::Pressed,
         blocks::{Block, Blocks},
+        collide::Push,
         crew::{Crew, Job},
         event::View,
         order::Order,
         parallel::{Disjoint, Outputs, for_ranges},
         rest::LANES,
+        walls::Site,
     },
-    state::{constants::WALL, grid::CODES},
+    state::{
+        constants::{WALL, wall_of},
+        grid::CODES,
+    },
+    step::driver::WallSum,
 };
 
 /// Up to this many constraints one thread counts faster than several.
@@ -160,6 +166,11 @@ pub struct Task {
     bounces: bool,
     /// Spheres that begin to bounce, each with the time from its first bounce to the end of the substep.
     flights: Vec<(u32, f32)>,
+    /// Sums over the contacts with each wall, by the number of the wall, the work of all walls, and whether they belong to the present
+    /// constraints. A task that stays keeps them: neither its spheres nor its walls move.
+    wall_sums: Vec<(u32, WallSum)>,
+    wall_work: f64,
+    is_summed: bool,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
     /// The impulses that [`take_back`](ContactConstraints::take_back) restores; empty in a task that stays.
@@ -531,18 +542,23 @@ impl ContactConstraints {
         present.flat_map(Task::all_in_contact).map(|constraint| (constraint, self.h))
     }
 
-    /// Wall contact constraints with an impulse, in task order, each with its wall velocity.
-    pub fn on_walls(&self) -> impl Iterator<Item = (&ContactConstraint, Option<WallVelocity>)> {
+    /// Sums the impulses of walls on resting spheres. Returns the work of the walls. `length` is the unit of length.
+    pub fn sum_wall_impulses(&mut self, view: &View, length: f64) -> f64 {
+        let site = Site { grid: view.grid, features: &view.world.features, length };
+        self.tasks.for_each(|task| {
+            if task.stays && task.is_summed {
+                debug_assert!(task.has_wall_sums(view, &site), "the sums are not those of the constraints");
+            } else {
+                task.sum_wall_impulses(view, &site);
+            }
+        });
+        self.tasks.iter().map(|task| task.wall_work).sum()
+    }
+
+    /// The sums of [`sum_wall_impulses`](Self::sum_wall_impulses), one for each task and wall.
+    pub fn wall_sums(&self) -> impl Iterator<Item = &(u32, WallSum)> {
         let tasks = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
-        tasks.flat_map(|task| {
-            let wall_velocity = |constraint: &ContactConstraint| {
-                constraint.wall_velocity().map(|at| task.wall_velocities[at])
-            };
-            let with_walls = task.with_walls.iter().map(|&at| &task.constraints[at as usize]);
-            with_walls
-                .filter(|constraint| constraint.is_in_contact())
-                .map(move |constraint| (constraint, wall_velocity(constraint)))
-        })
+        tasks.flat_map(|task| &task.wall_sums)
     }
 
     pub fn bytes(&self) -> usize {
@@ -557,6 +573,7 @@ impl ContactConstraints {
                     + t.former.bytes()
                     + size_of::<BlockRange>() * t.blocks.capacity()
                     + size_of::<WallVelocity>() * t.wall_velocities.capacity()
+                    + size_of::<(u32, WallSum)>() * t.wall_sums.capacity()
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.former_slots.capacity())
@@ -757,6 +774,21 @@ fn owned<'t>(tasks: &'t Outputs<Task>, slots: &[Slot], i: u32) -> &'t [ContactCo
     &tasks.get(slot.task as usize).constraints[slot.range()]
 }
 
+impl Push {
+    // The impulse of a constraint with a wall.
+    fn of(view: &View, constraint: &ContactConstraint) -> Self {
+        let (i, wall) = (constraint.i as usize, wall_of(constraint.j));
+        let feature = view.feature(wall);
+        Self {
+            wall: feature.map_or_else(|| view.world.walls[wall].number, |feature| feature.wall),
+            impulse: constraint.normal * constraint.impulse.normal + constraint.impulse.tangent,
+            turn: constraint.impulse.moment,
+            cell: view.cell(i),
+            offset: view.state.offset(i) - constraint.normal * view.state.radius(i),
+        }
+    }
+}
+
 impl Slot {
     fn range(self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
@@ -776,7 +808,42 @@ impl Task {
         self.with_walls.clear();
         self.blocks.clear();
         self.yielding.clear();
+        self.wall_sums.clear();
         (self.begin, self.yielding_in_block, self.is_ordered) = (0, 0, false);
+        (self.wall_work, self.is_summed) = (0.0, false);
+    }
+
+    fn sum_wall_impulses(&mut self, view: &View, site: &Site) {
+        let mut sums = take(&mut self.wall_sums);
+        self.wall_work = self.add_wall_impulses(view, site, &mut sums);
+        (self.wall_sums, self.is_summed) = (sums, true);
+    }
+
+    // Whether the sums are those of the present constraints.
+    fn has_wall_sums(&self, view: &View, site: &Site) -> bool {
+        let mut sums = vec![];
+        self.add_wall_impulses(view, site, &mut sums) == self.wall_work && sums == self.wall_sums
+    }
+
+    // Sets `wall_sums` to the sums over the contacts with each wall. Returns the work of the walls.
+    fn add_wall_impulses(&self, view: &View, site: &Site, wall_sums: &mut Vec<(u32, WallSum)>) -> f64 {
+        let Self { constraints, with_walls, wall_velocities, .. } = self;
+        wall_sums.clear();
+        let mut wall_work = 0.0;
+        let on_walls = with_walls.iter().map(|&at| &constraints[at as usize]);
+        for constraint in on_walls.filter(|constraint| constraint.is_in_contact()) {
+            let push = Push::of(view, constraint);
+            if let Some(at) = constraint.wall_velocity() {
+                let [velocity, spin] = wall_velocities[at].0.map(|v| v.truncate().as_dvec3());
+                wall_work += push.impulse.as_dvec3().dot(velocity) + push.turn.as_dvec3().dot(spin);
+            }
+            let place = wall_sums.iter().position(|(wall, _)| *wall == push.wall).unwrap_or_else(|| {
+                wall_sums.push((push.wall, WallSum::default()));
+                wall_sums.len() - 1
+            });
+            site.add(&mut wall_sums[place].1, &push);
+        }
+        wall_work
     }
 
     /// Divides the constraints of each block into colours, in their order: the first colour that no earlier constraint of the

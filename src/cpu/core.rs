@@ -657,6 +657,8 @@ pub mod tests {
                     assert_eq!(core.sleep.sleep_timer[i], other.sleep.sleep_timer[i], "step {k}, sphere {i}");
                 }
                 assert_eq!(core.contacts(), other.contacts(), "step {k}");
+                // Tasks that stay keep the sums of their walls.
+                assert_eq!(kept.engine.walls.sums, anew.engine.walls.sums, "step {k}");
             }
             let all = system.spheres.iter().filter(|sphere| !sphere.fixed).count() as u64;
             println!(

@@ -154,15 +154,23 @@ impl View<'_> {
     }
 
     /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd an impulse spreads over many
-    /// contacts at once, so the order of impacts has no physical meaning. Balls that roll on a table are not in a crowd.
-    pub fn converts_crowded(&self, i: usize, partner: u32, approach: f32, diameter: f32) -> bool {
+    /// contacts at once, so the order of impacts has no physical meaning. A [late](Self::is_late) impact counts as one in a crowd.
+    /// Balls that roll on a table are not in a crowd.
+    pub fn converts_crowded(
+        &self,
+        i: usize,
+        partner: u32,
+        (approach, is_late): (f32, bool),
+        diameter: f32,
+    ) -> bool {
         let other = (partner & WALL == 0).then_some(partner as usize);
+        let are_pressed = || match other.filter(|&j| self.state.inverse_mass(j) > 0.0) {
+            Some(j) => are_crowded(self.pressed.spheres(i), self.pressed.spheres(j)),
+            None => self.pressed.spheres(i) >= HELD_CONTACTS,
+        };
         let is_crowded = self.world.rests
             && approach * self.frame.h <= CROWDED_PATH * diameter
-            && match other.filter(|&j| self.state.inverse_mass(j) > 0.0) {
-                Some(j) => are_crowded(self.pressed.spheres(i), self.pressed.spheres(j)),
-                None => self.pressed.spheres(i) >= HELD_CONTACTS,
-            };
+            && (is_late || are_pressed());
         if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
             return false;
         }
@@ -185,12 +193,16 @@ impl View<'_> {
         self.world.surface(self.state.material(i).into(), theirs).restitution < 1.0
     }
 
-    /// Whether an overlap at an impact is left by the contact solver, and not by impacts out of order: one of the partners
-    /// is supported, or the pair already overlapped when the substep began.
-    pub fn is_left_by_contacts(&self, i: usize, partner: u32, toi: f32) -> bool {
+    /// Whether an impact of surfaces with this gap is out of order: they overlap, unless the contact solver left the overlap. It
+    /// did if a partner is supported, or if the impact is at the start of the substep.
+    #[inline]
+    pub fn is_late(&self, i: usize, partner: u32, toi: f32, gap: f32) -> bool {
         let is_supported = |k: usize| self.rested[k] > 0.0;
-        self.world.rests
-            && (toi == 0.0 || is_supported(i) || (partner & WALL == 0 && is_supported(partner as usize)))
+        let is_left_by_contacts = || {
+            self.world.rests
+                && (toi == 0.0 || is_supported(i) || (partner & WALL == 0 && is_supported(partner as usize)))
+        };
+        -gap > self.world.slop && !is_left_by_contacts()
     }
 
     /// Whether a contact can move a sphere: it is neither fixed nor asleep.

@@ -48,7 +48,7 @@ pub(crate) struct CpuExecutor {
     relax: Relax,
     compress: Compress,
     audit: Audit,
-    walls: Walls,
+    pub(crate) walls: Walls,
     clock: StageClock,
     /// Factor by which half a step's drag changes a velocity.
     drag_factor: f64,
@@ -367,7 +367,7 @@ impl Executor for CpuExecutor {
             Pass::Resweep => rounds.resweep(core, frame),
             Pass::SolveAfter => self.solve_after(),
             Pass::Advance => {
-                self.walls.add(&rounds.pushes, &self.rest.pushes, core);
+                self.walls.add(&rounds.pushes, core);
                 core.advance(frame);
                 now.counts.stopped += rounds.thaw(core);
             }

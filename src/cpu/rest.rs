@@ -34,10 +34,7 @@ use crate::{
     cpu::{
         bits::{Bits, Lasting, Pressed},
         blocks::{self, Block, Blocks},
-        collide::Push,
-        constraints::{
-            BlockOfTask, ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed,
-        },
+        constraints::{BlockOfTask, ContactConstraint, ContactConstraints, Task, closing_speed},
         core::Core,
         crew::{Crew, Job},
         event::View,
@@ -103,15 +100,12 @@ pub struct Rest {
     pub wall_work: f64,
     /// Impacts that became contacts.
     pub crowded: u64,
-    /// Impulses of all walls on resting spheres, if there are walls.
-    pub pushes: Vec<Push>,
 }
 
 impl Rest {
     /// Finds the contact constraints of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work, self.crowded) = (0.0, 0.0, 0);
-        self.pushes.clear();
         core.clock.fill(0.0);
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
         let (view, constraints, blocks) = core.split_constraints(frame);
@@ -200,30 +194,9 @@ impl Rest {
             self.wake(core, frame);
         }
         if core.domain.world.is_watched {
+            let length = core.domain.units.length;
             let (view, constraints, _) = core.split_constraints(frame);
-            self.add_wall_work(&view, constraints);
-        }
-    }
-
-    // Adds the work of walls on the spheres that rest on them.
-    fn add_wall_work(&mut self, view: &View, constraints: &ContactConstraints) {
-        self.pushes.clear();
-        for (constraint, wall_velocity) in constraints.on_walls() {
-            let push = constraint.normal * constraint.impulse.normal + constraint.impulse.tangent;
-            if let Some(WallVelocity([velocity, spin])) = wall_velocity {
-                self.wall_work += push.as_dvec3().dot(velocity.truncate().as_dvec3())
-                    + constraint.impulse.moment.as_dvec3().dot(spin.truncate().as_dvec3());
-            }
-            let (i, wall) = (constraint.i as usize, wall_of(constraint.j));
-            self.pushes.push(Push {
-                wall: view
-                    .feature(wall)
-                    .map_or_else(|| view.world.walls[wall].number, |feature| feature.wall),
-                impulse: push,
-                turn: constraint.impulse.moment,
-                cell: view.cell(i),
-                offset: view.state.offset(i) - constraint.normal * view.state.radius(i),
-            });
+            self.wall_work = constraints.sum_wall_impulses(&view, length);
         }
     }
 

@@ -206,18 +206,19 @@ impl Event {
 #[inline(always)]
 fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let state = view.state;
-    let (d, w, now) = view.relative(i, j, shift);
+    let (mut d, mut w, now) = view.relative(i, j, shift);
     let radius_sum = state.radius(i) + state.radius(j);
     let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
     let is_held =
-        || view.world.rests && is_constrained(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
+        move || view.world.rests && is_constrained(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
     let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
         if is_held() {
             return None;
         }
         // In the lab frame the fixed sphere rests and the other one falls.
-        let (g, t) = (view.world.gravity, now);
-        against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
+        let g = view.world.gravity;
+        (d, w) = (d + g * (0.5 * now * now), w + g * now);
+        against_fixed(d, w, g, radius_sum, view.frame.h - now)?
     } else {
         // Constraints are checked last, because most pairs are rejected without them.
         if stays_apart(d, w, radius_sum, view.frame.h - now) || is_held() {
@@ -226,7 +227,11 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         first_contact(d, w, radius_sum)?
     };
     let toi = now + t;
-    if toi < view.frame.h && view.converts_crowded(i, j as u32, speed, radius_sum) {
+    let is_late = || view.is_late(i, j as u32, toi, d.length() - radius_sum);
+    if toi < view.frame.h
+        && view.world.rests
+        && view.converts_crowded(i, j as u32, (speed, is_late()), radius_sum)
+    {
         return None;
     }
     (toi < view.frame.h)
@@ -395,7 +400,9 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let toi = view.clock[i] + t;
     let partner = WALL | plane as u32;
     let speed = v + wall.acceleration * t;
-    if toi < view.frame.h && view.converts_crowded(i, partner, speed.abs(), diameter) {
+    // A sphere that first leaves a plane which it overlaps returns to the same depth.
+    let is_late = view.is_late(i, partner, toi, gap);
+    if toi < view.frame.h && view.converts_crowded(i, partner, (speed.abs(), is_late), diameter) {
         return;
     }
     if toi < view.frame.h

@@ -3,7 +3,9 @@
 use crate::{
     System,
     cpu::{collide::Push, core::Core},
-    step::driver::WallSum,
+    state::grid::Grid,
+    step::{domain::Domain, driver::WallSum},
+    walls::features::WallFeatures,
 };
 
 /// Sums over the substeps of a step, in scaled units.
@@ -23,23 +25,40 @@ impl Walls {
 
     /// Adds the impulses of a substep, of impacts and of resting contacts. The walls must be at their positions of that
     /// substep.
-    pub fn add(&mut self, impacts: &[Push], resting: &[Push], core: &Core) {
+    pub fn add(&mut self, impacts: &[Push], core: &Core) {
         if self.sums.is_empty() {
             return;
         }
-        let features = &core.domain.world.features;
-        for push in impacts.iter().chain(resting) {
-            let sum = &mut self.sums[push.wall as usize];
-            let impulse = push.impulse.as_dvec3();
-            let arm = core.domain.grid.world(push.cell, push.offset)
-                - features.pivot(push.wall) / core.domain.units.length;
-            sum.impulse -= impulse;
-            let turn = push.turn.as_dvec3();
-            sum.twist -= arm.cross(impulse) + turn;
-            if let Some(mover) = features.mover_of(push.wall) {
-                let spin = mover.spin.as_dvec3();
-                sum.work += impulse.dot(mover.velocity.as_dvec3() + spin.cross(arm)) + turn.dot(spin);
-            }
+        let Domain { grid, world, units, .. } = &core.domain;
+        let site = Site { grid, features: &world.features, length: units.length };
+        for push in impacts {
+            site.add(&mut self.sums[push.wall as usize], push);
+        }
+        for &(wall, sum) in core.constraints.wall_sums() {
+            self.sums[wall as usize] += sum;
+        }
+    }
+}
+
+/// Where spheres and walls are in a substep.
+pub struct Site<'a> {
+    pub grid: &'a Grid,
+    pub features: &'a WallFeatures,
+    /// The unit of length.
+    pub length: f64,
+}
+
+impl Site<'_> {
+    /// Adds an impulse to the sums of its wall.
+    pub fn add(&self, sum: &mut WallSum, push: &Push) {
+        let impulse = push.impulse.as_dvec3();
+        let arm = self.grid.world(push.cell, push.offset) - self.features.pivot(push.wall) / self.length;
+        sum.impulse -= impulse;
+        let turn = push.turn.as_dvec3();
+        sum.twist -= arm.cross(impulse) + turn;
+        if let Some(mover) = self.features.mover_of(push.wall) {
+            let spin = mover.spin.as_dvec3();
+            sum.work += impulse.dot(mover.velocity.as_dvec3() + spin.cross(arm)) + turn.dot(spin);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The driver of a step plans the step, takes the substeps in order, halves a substep that is too crowded, and writes the
 //! report. The same driver serves every engine that executes the stages; such an engine implements [`StepEngine`].
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::AddAssign};
 
 use glam::DVec3;
 
@@ -75,6 +75,14 @@ pub struct WallSum {
     pub twist: DVec3,
     /// Work done by the wall.
     pub work: f64,
+}
+
+impl AddAssign for WallSum {
+    fn add_assign(&mut self, other: Self) {
+        self.impulse += other.impulse;
+        self.twist += other.twist;
+        self.work += other.work;
+    }
 }
 
 impl WallSum {

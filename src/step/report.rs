@@ -80,11 +80,11 @@ pub struct StepReport {
     /// Largest number of rounds in a substep; 0 if the engine has no rounds.
     pub rounds: u32,
     /// Pairs found approaching while they overlap by more than the slop: collisions out of order. Overlaps that resting
-    /// contacts left do not count.
+    /// contacts left do not count, nor do collisions that became resting contacts.
     pub late: u64,
     /// Impacts in a crowd, solved as resting contacts, under gravity and with a restitution below 1: the partners together
     /// have three or more pressed contacts with spheres, or a sphere in flight, a wall or a fixed sphere meets a sphere that
-    /// has two or more. They are not among the impacts.
+    /// has two or more; or a slow collision would be out of order. They are not among the impacts.
     pub crowded: u64,
     /// Impacts applied one by one in f64, in substeps whose impacts follow from each other in long chains or would be out of
     /// order, and for some substeps after those; a few of them turn out to be none. Those that are count among the impacts. Such a

@@ -334,7 +334,8 @@ impl Materials {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Solver {
-    /// Redo a substep as two halves if a collision was found out of order and applying the collisions one by one does not help.
+    /// Redo a substep as two halves if a collision was found out of order and applying the collisions one by one does not help. Slow
+    /// ones become resting contacts instead, under gravity and with a restitution below 1.
     pub strict_order: bool,
     /// Substeps of each step; 0 = chosen from the collision rate and the speeds.
     pub substeps: u32,

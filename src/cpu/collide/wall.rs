@@ -127,11 +127,8 @@ fn plane_impact(
     }
     let height = normal
         .dot(view.grid.shift(view.state.cell[a.index].truncate() - wall.cell) + (a.offset() - wall.offset));
-    if a.radius() - (height + (0.5 * g * t - wall.speed) * t) > view.world.slop
-        && !view.is_left_by_contacts(a.index, WALL, t)
-    {
-        counts.late += 1;
-    }
+    let gap = (height + (0.5 * g * t - wall.speed) * t) - a.radius();
+    counts.late += u64::from(view.is_late(a.index, WALL, t, gap));
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     // The frame also falls along the plane.
@@ -171,9 +168,7 @@ fn feature_impact(
     if approach >= 0.0 {
         return wall_contact;
     }
-    if -touch.gap > view.world.slop && !view.is_left_by_contacts(a.index, WALL, t) {
-        counts.late += 1;
-    }
+    counts.late += u64::from(view.is_late(a.index, WALL, t, touch.gap));
     let moves = view.world.features.mover_of(feature.wall).is_some();
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, moves), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
