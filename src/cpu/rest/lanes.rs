@@ -64,7 +64,6 @@ unsafe fn solve_with<N: Number>(
     bundles: &mut Vec<Bundle>,
 ) -> f32 {
     let relaxation = N::splat(method.relaxation);
-    let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
     touch(block.constraints);
     let (constraints, constraint_count) = (block.constraints.as_mut_ptr(), block.constraints.len());
@@ -84,17 +83,19 @@ unsafe fn solve_with<N: Number>(
         // SAFETY: the pointers are those of constraints, or of `none`.
         unsafe { bundle.transpose::<N>() };
     }
-    for _ in 0..method.sweeps {
-        most = N::splat(0.0);
+    for _ in 1..method.sweeps {
         for bundle in bundles.iter_mut() {
             // SAFETY: guaranteed by the caller.
-            most = most.or_larger(unsafe { solve_lanes(bundle, relaxation) });
+            unsafe { solve_lanes::<N, false>(bundle, relaxation) };
         }
     }
-    for bundle in bundles.iter() {
-        let impulses = rows_at(bundle.constraints, IMPULSE).map(<*mut Row>::cast::<HalfRow>);
-        // SAFETY: as above; the half rows lie within the constraints.
-        unsafe { N::store_half(four::<N>(&bundle.numbers, 4), impulses) };
+    let mut most = N::splat(0.0);
+    for bundle in bundles.iter_mut() {
+        // SAFETY: as above, also for the impulses; the lanes are those of this bundle.
+        unsafe {
+            most = most.or_larger(solve_lanes::<N, true>(bundle, relaxation));
+            bundle.leave::<N>();
+        }
     }
     most.to_array().into_iter().fold(0.0, solve::larger)
 }
@@ -129,8 +130,8 @@ struct Bundle {
     constraints: [*mut ContactConstraint; LANES],
     /// The lanes whose partner on each side can move, one bit each. Other threads may read the other partners.
     moves: [u32; 2],
-    /// Whether rolling or twisting is resisted in any lane.
-    resists: bool,
+    /// The lanes in which rolling or twisting is resisted, one bit each.
+    resists: u32,
 }
 
 impl Bundle {
@@ -139,7 +140,7 @@ impl Bundle {
         bodies: [[RESTS; LANES]; 2],
         constraints: [std::ptr::null_mut(); LANES],
         moves: [0; 2],
-        resists: false,
+        resists: 0,
     };
 
     // Empties all lanes. `none` is the constraint of an empty lane.
@@ -148,7 +149,7 @@ impl Bundle {
         self.bodies = [[RESTS; LANES]; 2];
         self.constraints = [none; LANES];
         self.numbers[ARMS..].fill([0.0; LANES]);
-        (self.moves, self.resists) = ([0; 2], false);
+        (self.moves, self.resists) = ([0; 2], 0);
     }
 
     // Enters a constraint as that of lane `k`.
@@ -168,12 +169,14 @@ impl Bundle {
         let moves = |body: Body| u32::from(body.motion.w > 0.0) << k;
         let first = body(constraint.i);
         self.moves[0] |= moves(first);
+        self.numbers[EASES][k] = first.motion.w;
         let radius = first.spin.w;
         let (mut other, mut reduced) = (0.0, radius);
         if constraint.j & WALL == 0 {
             let second = body(constraint.j);
             self.bodies[1][k] = bodies.all.at(constraint.j as usize).cast();
             self.moves[1] |= moves(second);
+            self.numbers[EASES + 1][k] = second.motion.w;
             other = second.spin.w;
             reduced = radius * other / (radius + other);
         } else if let Some(at) = constraint.wall_velocity() {
@@ -188,7 +191,10 @@ impl Bundle {
         if surface.resists() {
             self.numbers[RESISTANCE][k] = surface.rolling * reduced;
             self.numbers[RESISTANCE + 1][k] = surface.twisting * reduced;
-            self.resists = true;
+            for (c, moment) in constraint.impulse.moment.to_array().into_iter().enumerate() {
+                self.numbers[MOMENT + c][k] = moment;
+            }
+            self.resists |= 1 << k;
         }
         self.constraints[k] = entered;
     }
@@ -207,13 +213,41 @@ impl Bundle {
             N::from_array(self.numbers[MASSES]),
             N::from_array(self.numbers[MASSES + 1]),
         ];
+        let inverse = [N::from_array(self.numbers[EASES]), N::from_array(self.numbers[EASES + 1])];
         // A tangential impulse also turns the spheres: with inertia 2/5 m r^2 it moves the surfaces by 1 + 5/2 times as much.
-        let (one, zero, turn) = (N::splat(1.0), N::splat(0.0), N::splat(2.5));
-        self.numbers[ARMS] = (radius * share).to_array();
-        self.numbers[ARMS + 1] = (other * share).to_array();
-        self.numbers[TURNS] = N::select(radius.is_above(zero), turn / radius, zero).to_array();
-        self.numbers[TURNS + 1] = N::select(other.is_above(zero), turn / other, zero).to_array();
+        let (one, zero, turn, part) = (N::splat(1.0), N::splat(0.0), N::splat(2.5), N::splat(0.4));
+        let turns = [
+            N::select(radius.is_above(zero), turn / radius, zero),
+            N::select(other.is_above(zero), turn / other, zero),
+        ];
+        let arms = [radius * share, other * share];
         self.numbers[MASSES + 1] = (mass / (one + turn * share * share)).to_array();
+        for side in 0..2 {
+            self.numbers[ARMS + side] = arms[side].to_array();
+            let ease = part * turns[side] * turns[side] * arms[side] * inverse[side];
+            self.numbers[EASES + side] = ease.to_array();
+        }
+        if self.resists != 0 {
+            // 5/2 of the inverse moments of inertia.
+            let eased = [turns[0] * turns[0] * inverse[0], turns[1] * turns[1] * inverse[1]];
+            self.numbers[INERTIA] = (turn / (eased[0] + eased[1])).to_array();
+            self.numbers[TURNED] = (part * eased[0]).to_array();
+            self.numbers[TURNED + 1] = (part * eased[1]).to_array();
+            self.numbers[TURN] = turns[0].to_array();
+        }
+    }
+
+    // Writes the impulses to the constraints.
+    #[inline(always)]
+    unsafe fn leave<N: Number>(&self) {
+        let impulses = rows_at(self.constraints, IMPULSE).map(<*mut Row>::cast::<HalfRow>);
+        // SAFETY: guaranteed by the caller; the half rows lie within the constraints.
+        unsafe { N::store_half(four::<N>(&self.numbers, 4), impulses) };
+        for k in (0..LANES).filter(|k| self.resists >> k & 1 == 1) {
+            let moment = [0, 1, 2].map(|c| self.numbers[MOMENT + c][k]);
+            // SAFETY: as above.
+            unsafe { (*self.constraints[k]).impulse.moment = moment.into() };
+        }
     }
 }
 
@@ -224,40 +258,27 @@ struct Side<N> {
     inverse: N,
     spin: Vector<N>,
     radius: N,
-    arm: N,
-    turn: N,
 }
 
 impl<N: Number> Side<N> {
     #[inline(always)]
-    unsafe fn load(rows: [*mut Row; LANES], arm: N, turn: N) -> Self {
+    unsafe fn load(rows: [*mut Row; LANES]) -> Self {
         // SAFETY: guaranteed by the caller.
         let [x, y, z, inverse, spin_x, spin_y, spin_z, radius] =
             unsafe { N::load(rows.map(<*mut Row>::cast_const)) };
         let spin = Vector { x: spin_x, y: spin_y, z: spin_z };
-        Self { motion: Vector { x, y, z }, inverse, spin, radius, arm, turn }
+        Self { motion: Vector { x, y, z }, inverse, spin, radius }
     }
 
     /// Stores the bodies of the lanes in `moves`.
     #[inline(always)]
     unsafe fn store(&self, rows: [*mut Row; LANES], moves: u32) {
-        let Self { motion, inverse, spin, radius, .. } = *self;
+        let Self { motion, inverse, spin, radius } = *self;
         let mut unused: Row = [0.0; 8];
         let rows = if moves == (1 << LANES) - 1 { rows } else { chosen(moves, rows, &raw mut unused) };
         let numbers = [motion.x, motion.y, motion.z, inverse, spin.x, spin.y, spin.z, radius];
         // SAFETY: guaranteed by the caller.
         unsafe { N::store(numbers, rows) };
-    }
-
-    /// Spin change per friction torque: 5/2 arm/(m r^2), where the arm is close to the radius.
-    #[inline(always)]
-    fn ease(&self) -> N {
-        N::splat(0.4) * self.turn * self.turn * self.arm * self.inverse
-    }
-
-    #[inline(always)]
-    fn turnability(&self) -> N {
-        self.turn * self.turn * self.inverse
     }
 }
 
@@ -287,52 +308,47 @@ const _: () = {
     assert!(offset_of!(ContactImpulse, tangent) == 4);
 };
 
-// The numbers of a bundle that follow the row: from each centre to the point of contact; 5/2 over each radius, 0 for walls; reduced
-// masses along the normal and in the contact plane; friction; resistance to rolling and to twisting, times the reduced radius.
+// The numbers of a bundle that follow the row: from each centre to the point of contact; spin change per friction torque,
+// 5/2 arm/(m r^2), where the arm is close to the radius; reduced masses along the normal and in the contact plane; friction; resistance
+// to rolling and to twisting, times the reduced radius.
 const ARMS: usize = 8;
-const TURNS: usize = 10;
+const EASES: usize = 10;
 const MASSES: usize = 12;
 const FRICTION: usize = 14;
 const RESISTANCE: usize = 15;
-const NUMBERS: usize = 17;
+// Where rolling or twisting is resisted: the moment; spin change per moment, reduced moment of inertia; 5/2 over the first radius.
+const MOMENT: usize = 17;
+const TURNED: usize = 20;
+const INERTIA: usize = 22;
+const TURN: usize = 23;
+const NUMBERS: usize = 24;
 
-/// Applies the rolling and twisting resistance of contact constraints. `resistance` is that to rolling and to twisting, `pressed` the
-/// normal impulse. Returns `change`, or the velocity change by the moment if that is larger.
+/// Applies the rolling and twisting resistance of contact constraints in the lanes `acts`. `pressed` is the normal impulse. Returns the
+/// velocity change by the moment, and 0 where nothing is resisted.
 #[inline(always)]
-unsafe fn resist<N: Number>(
-    constraints: [*mut ContactConstraint; LANES],
-    [a, b]: [&mut Side<N>; 2],
+fn resist<N: Number>(
+    numbers: &mut [[f32; LANES]; NUMBERS],
+    spins: [&mut Vector<N>; 2],
     (normal, pressed): (Vector<N>, N),
-    [rolling, twisting]: [N; 2],
-    acts: u32,
-    change: N,
+    acts: N::Mask,
 ) -> N {
-    // SAFETY: guaranteed by the caller.
-    let of = |each: fn(&ContactConstraint) -> f32| constraints.map(|k| each(unsafe { &*k }));
-    let turned = Vector {
-        x: N::from_array(of(|constraint| constraint.impulse.moment.x)),
-        y: N::from_array(of(|constraint| constraint.impulse.moment.y)),
-        z: N::from_array(of(|constraint| constraint.impulse.moment.z)),
-    };
+    let [rolling, twisting, moment_x, moment_y] = four::<N>(numbers, RESISTANCE);
+    let [moment_z, turned_a, turned_b, inertia] = four::<N>(numbers, MOMENT + 2);
+    let turned = Vector { x: moment_x, y: moment_y, z: moment_z };
     let zero = N::splat(0.0);
     let resists = N::either(rolling.is_other_than(zero), twisting.is_other_than(zero));
-    let turnabilities = [a.turnability(), b.turnability()];
-    let inertia = N::splat(2.5) / (turnabilities[0] + turnabilities[1]);
-    let stopped = turned - (a.spin - b.spin) * inertia;
+    let [a, b] = spins;
+    let stopped = turned - (*a - *b) * inertia;
     let along = normal * normal.dot(stopped);
     let turn = (stopped - along).clamped(rolling * pressed) + along.clamped(twisting * pressed);
-    let turn = Vector::select(resists, turn, turned);
     let by = turn - turned;
-    a.spin = Vector::select(resists, a.spin + by * (N::splat(0.4) * turnabilities[0]), a.spin);
-    b.spin = Vector::select(resists, b.spin - by * (N::splat(0.4) * turnabilities[1]), b.spin);
-    let moments = [turn.x.to_array(), turn.y.to_array(), turn.z.to_array()];
-    for (lane, constraint) in constraints.into_iter().enumerate() {
-        if acts >> lane & 1 == 1 {
-            // SAFETY: guaranteed by the caller.
-            unsafe { (*constraint).impulse.moment = moments.map(|values| values[lane]).into() };
-        }
-    }
-    N::select(resists, change.or_larger(by.largest() * a.turn), change)
+    *a = Vector::select(resists, *a + by * turned_a, *a);
+    *b = Vector::select(resists, *b - by * turned_b, *b);
+    let turn = Vector::select(N::both(acts, resists), turn, turned);
+    numbers[MOMENT] = turn.x.to_array();
+    numbers[MOMENT + 1] = turn.y.to_array();
+    numbers[MOMENT + 2] = turn.z.to_array();
+    N::select(resists, by.largest() * N::from_array(numbers[TURN]), zero)
 }
 
 /// Four numbers in all lanes. Not by `map`, because a closure is compiled without AVX2.
@@ -347,23 +363,22 @@ fn four<N: Number>(numbers: &[[f32; LANES]; NUMBERS], first: usize) -> [N; 4] {
 }
 
 /// Solves contact constraints without a common sphere for the present velocities. Returns the velocity changes of their
-/// spheres.
+/// spheres if they are `ASKED`, and 0 otherwise.
 ///
 /// # Safety
 /// The pointers are valid, and no other thread reads or writes the constraints and their free spheres at the same time.
 #[inline(always)]
-unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
+unsafe fn solve_lanes<N: Number, const ASKED: bool>(bundle: &mut Bundle, relaxation: N) -> N {
     let zero = N::splat(0.0);
-    let Bundle { numbers, bodies, constraints, moves, resists } = bundle;
+    let Bundle { numbers, bodies, moves, resists, .. } = bundle;
     let ([x, y, z, closing], [pressed, tangent_x, tangent_y, tangent_z]) =
         (four::<N>(numbers, 0), four::<N>(numbers, 4));
-    let ([arm_a, arm_b, turn_a, turn_b], [mass, mass_across, friction, rolling]) =
+    let ([arm_a, arm_b, ease_a, ease_b], [mass, mass_across, friction, _]) =
         (four::<N>(numbers, ARMS), four::<N>(numbers, MASSES));
     let normal = Vector { x, y, z };
     let rubbed = Vector { x: tangent_x, y: tangent_y, z: tangent_z };
     // SAFETY: guaranteed by the caller.
-    let (mut a, mut b) =
-        unsafe { (Side::load(bodies[0], arm_a, turn_a), Side::load(bodies[1], arm_b, turn_b)) };
+    let (mut a, mut b) = unsafe { (Side::<N>::load(bodies[0]), Side::<N>::load(bodies[1])) };
 
     let yields = (a.inverse + b.inverse).is_other_than(zero);
     let speed = normal.dot(a.motion - b.motion);
@@ -381,7 +396,7 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
     let rubs = friction.is_above(zero);
     let mut tangent = rubbed;
     if N::bits(rubs) != 0 {
-        let turning = a.spin * a.arm + b.spin * b.arm;
+        let turning = a.spin * arm_a + b.spin * arm_b;
         let slip = (a.motion - b.motion) - turning.cross(normal);
         let slip = slip - normal * normal.dot(slip);
         tangent = (rubbed - slip * mass_across).clamped(friction * wanted);
@@ -390,15 +405,12 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
         let torque = rub.cross(normal);
         a.motion = Vector::select(rubs, a.motion + rub * a.inverse, a.motion);
         b.motion = Vector::select(rubs, b.motion - rub * b.inverse, b.motion);
-        a.spin = Vector::select(rubs, a.spin + torque * a.ease(), a.spin);
-        b.spin = Vector::select(rubs, b.spin + torque * b.ease(), b.spin);
+        a.spin = Vector::select(rubs, a.spin + torque * ease_a, a.spin);
+        b.spin = Vector::select(rubs, b.spin + torque * ease_b, b.spin);
         change = change.or_larger(rub.largest());
     }
-    if *resists {
-        let resistance = [rolling, N::from_array(numbers[RESISTANCE + 1])];
-        // SAFETY: as above.
-        change =
-            unsafe { resist(*constraints, [&mut a, &mut b], (normal, wanted), resistance, acts_in, change) };
+    if *resists != 0 {
+        change = change.or_larger(resist(numbers, [&mut a.spin, &mut b.spin], (normal, wanted), acts));
     }
     numbers[4] = N::select(acts, wanted, pressed).to_array();
     let tangent = Vector::select(acts, tangent, rubbed);
@@ -408,7 +420,7 @@ unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
         a.store(bodies[0], acts_in & moves[0]);
         b.store(bodies[1], acts_in & moves[1]);
     }
-    N::select(acts, change / mass, zero)
+    if ASKED { N::select(acts, change / mass, zero) } else { zero }
 }
 
 #[cfg(test)]

@@ -231,7 +231,11 @@ impl<N: Number> Vector<N> {
     #[inline(always)]
     pub fn clamped(self, most: N) -> Self {
         let square = self.dot(self);
-        Self::select(square.is_above(most * most), self * (most / square.sqrt()), self)
+        let is_longer = square.is_above(most * most);
+        if N::bits(is_longer) == 0 {
+            return self;
+        }
+        Self::select(is_longer, self * (most / square.sqrt()), self)
     }
 
     #[inline(always)]
