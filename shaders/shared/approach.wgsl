@@ -187,7 +187,7 @@ fn consider_features(i: u32, best: ptr<function, Event>) {
         if HAS_REST {
             var comes_late = contact.time > 0.0;
             if comes_late { comes_late = is_late(i, partner, contact.time, touch_of(p, instant_of(i, nodes[i].clock)).gap); }
-            if converts_crowded(i, partner, contact.speed, comes_late, 2.0 * bodies[i].radius) { continue; }
+            if converts_crowded(i, partner, contact.speed, contact.time, comes_late, 2.0 * bodies[i].radius) { continue; }
         }
         if contact.time < (*best).toi || (contact.time == (*best).toi && precedes(i, partner, (*best).partner)) {
             *best = Event(contact.time, partner, 0u, frame.delta_v_bound * contact.speed);

@@ -93,48 +93,52 @@ struct Search {
     is_tied: bool,
 }
 
-// Raises the impacts in the two bits of a word to those of a converted pair. Only the invocation of the sphere whose list
-// this is changes them meanwhile.
-fn convert_bits(at: u32, bit: u32) {
+// Raises the impacts in the two bits of a word to `least`. Only the invocation of the sphere whose list this is changes them
+// meanwhile.
+fn convert_bits(at: u32, bit: u32, least: u32) {
     let hits = (atomicLoad(&work[at]) >> bit) & HITS;
-    if hits <= MOST_HITS { atomicAdd(&work[at], (MOST_HITS + 1u - hits) << bit); }
+    if hits < least { atomicAdd(&work[at], (least - hits) << bit); }
 }
 
-fn convert_listed(i: u32, j: u32) -> bool {
+fn convert_listed(i: u32, j: u32, least: u32) -> bool {
     var is_listed = false;
     for (var at = list_begin(i); at < list_end(i); at++) {
         if (lists[at] & INDEX_MASK) != j { continue; }
-        convert_bits(flags_word(at), flags_bit(at));
+        convert_bits(flags_word(at), flags_bit(at), least);
         is_listed = true;
     }
     return is_listed;
 }
 
 // `wall` counts the planes first, then the wall features. False where impacts are not counted.
-fn convert_wall(i: u32, wall: u32) -> bool {
+fn convert_wall(i: u32, wall: u32, least: u32) -> bool {
     if HAS_SHAPES && wall >= wall_count() {
         let place = place_of_feature(i, wall - wall_count());
         if place == NOWHERE { return false; }
-        convert_bits(flags_word(place), flags_bit(place));
+        convert_bits(flags_word(place), flags_bit(place), least);
         return true;
     }
     if wall >= COUNTED_PLANES || !is_near_plane(i, wall) { return false; }
-    convert_bits(frame.at_wall_hits + i, 2u * wall);
+    convert_bits(frame.at_wall_hits + i, 2u * wall, least);
     return true;
 }
 
 // Converts an impact in a crowd, or a late one, to a resting contact; true if it was converted. Twin: `converts_crowded` of
 // src/cpu/event.rs, which gives the reasons. Each partner converts the entry in its own list.
-fn converts_crowded(i: u32, partner: u32, approach: f32, comes_late: bool, diameter: f32) -> bool {
-    if approach * frame.h > CROWDED_PATH * diameter || bodies[i].inverse_mass == 0.0 { return false; }
+fn converts_crowded(i: u32, partner: u32, approach: f32, toi: f32, comes_late: bool, diameter: f32) -> bool {
+    if bodies[i].inverse_mass == 0.0 { return false; }
     let is_sphere = (partner & WALL) == 0u;
-    let own = pressed(i);
-    if is_sphere && bodies[partner].inverse_mass > 0.0 {
-        let theirs = pressed(partner);
-        let is_crowded = select(own + theirs >= CROWDED_CONTACTS, max(own, theirs) >= HELD_CONTACTS, min(own, theirs) == 0u);
-        if !is_crowded && !comes_late { return false; }
-    } else if own < HELD_CONTACTS && !comes_late {
-        return false;
+    if comes_late {
+        if !(approach * (frame.h - toi) <= LATE_PATH * diameter) { return false; }
+    } else {
+        if !(approach * frame.h <= CROWDED_PATH * diameter) { return false; }
+        let own = pressed(i);
+        if is_sphere && bodies[partner].inverse_mass > 0.0 {
+            let theirs = pressed(partner);
+            if !select(own + theirs >= CROWDED_CONTACTS, max(own, theirs) >= HELD_CONTACTS, min(own, theirs) == 0u) { return false; }
+        } else if own < HELD_CONTACTS {
+            return false;
+        }
     }
     var material = 0u;
     if is_sphere {
@@ -145,13 +149,14 @@ fn converts_crowded(i: u32, partner: u32, approach: f32, comes_late: bool, diame
         material = wall_of(partner & ~WALL).material;
     }
     if surface_of(material_of(i), material).restitution >= 1.0 { return false; }
+    let least = MOST_HITS + select(1u, 2u, comes_late);
     var is_converted = false;
     if is_sphere {
-        is_converted = convert_listed(i, partner);
+        is_converted = convert_listed(i, partner, least);
         // A fixed sphere sweeps nothing.
-        if is_converted && bodies[partner].inverse_mass == 0.0 { convert_listed(partner, i); }
+        if is_converted && bodies[partner].inverse_mass == 0.0 { convert_listed(partner, i, least); }
     } else {
-        is_converted = convert_wall(i, partner & ~WALL);
+        is_converted = convert_wall(i, partner & ~WALL, least);
     }
     if is_converted { atomicStore(&work[CONVERTED], 1u); }
     return is_converted;
@@ -191,7 +196,7 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     if contact.time >= NO_IMPACT || toi >= frame.h { return NO_CONTACT; }
     if HAS_REST {
         let comes_late = is_late(a.i, j, toi, length(begin) - radius_sum);
-        if converts_crowded(a.i, j, contact.speed, comes_late, radius_sum) { return NO_CONTACT; }
+        if converts_crowded(a.i, j, contact.speed, toi, comes_late, radius_sum) { return NO_CONTACT; }
     }
     return Contact(toi, contact.speed);
 }
@@ -245,7 +250,7 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     let speed = abs(v + wall.acceleration * contact);
     if HAS_REST {
         let comes_late = is_late(i, partner, toi, gap.x);
-        if converts_crowded(i, partner, speed, comes_late, 2.0 * bodies[i].radius) { return; }
+        if converts_crowded(i, partner, speed, toi, comes_late, 2.0 * bodies[i].radius) { return; }
     }
     if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
         *best = Event(toi, partner, 0u, frame.delta_v_bound * speed);

@@ -1,8 +1,8 @@
 //! The next event of a sphere, and the input that all stages of a round share.
 
 use crate::state::constants::{
-    CREEP, CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, MOST_HITS, SIDE_SHIFT, WALL,
-    wall_of,
+    CREEP, CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, LATE_PATH, MOST_HITS, SIDE_SHIFT,
+    WALL, wall_of,
 };
 use glam::{IVec3, Vec3, Vec3A};
 
@@ -154,13 +154,13 @@ impl View<'_> {
     }
 
     /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd an impulse spreads over many
-    /// contacts at once, so the order of impacts has no physical meaning. A [late](Self::is_late) impact counts as one in a crowd.
-    /// Balls that roll on a table are not in a crowd.
+    /// contacts at once, so the order of impacts has no physical meaning. A [late](Self::is_late) impact counts as one in a crowd, and
+    /// its pair has no further impact in the substep. Balls that roll on a table are not in a crowd.
     pub fn converts_crowded(
         &self,
         i: usize,
         partner: u32,
-        (approach, is_late): (f32, bool),
+        (approach, toi, is_late): (f32, f32, bool),
         diameter: f32,
     ) -> bool {
         let other = (partner & WALL == 0).then_some(partner as usize);
@@ -168,13 +168,17 @@ impl View<'_> {
             Some(j) => are_crowded(self.pressed.spheres(i), self.pressed.spheres(j)),
             None => self.pressed.spheres(i) >= HELD_CONTACTS,
         };
+        let h = self.frame.h;
         let is_crowded = self.world.rests
-            && approach * self.frame.h <= CROWDED_PATH * diameter
-            && (is_late || are_pressed());
+            && if is_late {
+                approach * (h - toi) <= LATE_PATH * diameter
+            } else {
+                approach * h <= CROWDED_PATH * diameter && are_pressed()
+            };
         if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
             return false;
         }
-        if self.lists.convert(i, partner) {
+        if self.lists.convert(i, partner, MOST_HITS + if is_late { 2 } else { 1 }) {
             self.converted.insert(i);
             other.into_iter().for_each(|j| self.converted.insert(j));
             return true;

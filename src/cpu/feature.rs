@@ -198,7 +198,7 @@ pub fn consider_features(view: &View, i: usize, best: &mut Event) {
             let gap = || view.touch(feature, &view.instant(i, view.clock[i])).gap;
             view.world.rests && toi > 0.0 && view.is_late(i, partner, toi, gap())
         };
-        if toi < view.frame.h && view.converts_crowded(i, partner, (speed, is_late()), diameter) {
+        if toi < view.frame.h && view.converts_crowded(i, partner, (speed, toi, is_late()), diameter) {
             return;
         }
         if toi < view.frame.h

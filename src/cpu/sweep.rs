@@ -230,7 +230,7 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let is_late = || view.is_late(i, j as u32, toi, d.length() - radius_sum);
     if toi < view.frame.h
         && view.world.rests
-        && view.converts_crowded(i, j as u32, (speed, is_late()), radius_sum)
+        && view.converts_crowded(i, j as u32, (speed, toi, is_late()), radius_sum)
     {
         return None;
     }
@@ -402,7 +402,7 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let speed = v + wall.acceleration * t;
     // A sphere that first leaves a plane which it overlaps returns to the same depth.
     let is_late = view.is_late(i, partner, toi, gap);
-    if toi < view.frame.h && view.converts_crowded(i, partner, (speed.abs(), is_late), diameter) {
+    if toi < view.frame.h && view.converts_crowded(i, partner, (speed.abs(), toi, is_late), diameter) {
         return;
     }
     if toi < view.frame.h

@@ -415,6 +415,7 @@ fn shared_constants() -> String {
         ("MOST_RELAX_WEIGHT", constants::MOST_RELAX_WEIGHT),
         ("RELAX_WEIGHT_UNIT", constants::RELAX_WEIGHT_UNIT),
         ("CROWDED_PATH", constants::CROWDED_PATH),
+        ("LATE_PATH", constants::LATE_PATH),
         ("SHORTEST", constants::SHORTEST),
         ("PUSH_GAP", constants::PUSH_GAP),
         ("PUSH_MIXED", constants::PUSH_MIXED),

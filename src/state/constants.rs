@@ -122,6 +122,11 @@ pub const HELD_CONTACTS: u8 = 2;
 /// diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
 
+/// A late impact becomes a resting contact if its surfaces approach each other by at most this path in the rest of the substep, in
+/// diameters. On a path of a whole diameter a sphere could pass the one that it strikes. Heaps that are struck at 30 sqrt(g d) need
+/// less than .2.
+pub const LATE_PATH: f32 = 0.5;
+
 /// Rounds after which a substep with few pending spheres is repeated with its impacts one by one, where contacts do not rest. An
 /// ordinary substep of a gas needs 4 to 14.
 pub const LONG_ROUNDS: u32 = 24;

@@ -9,6 +9,7 @@ use crate::support::{simulate, simulate_silently};
 on_each_engine!(
     a_ball_bounces_off_a_held_one,
     a_late_impact_becomes_a_contact_unless_it_is_fast,
+    no_impact_is_late_where_fast_spheres_strike_a_heap,
     a_fixed_sphere_half_in_a_floor_costs_no_pushes,
     a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),
 );
@@ -125,7 +126,8 @@ fn a_ball_bounces_off_a_held_one(backend: Backend) {
 // Two balls overlap a little while they fall, and separate too fast for a resting contact. A small one strikes the first of them in the
 // middle of a substep, towards the second.
 fn a_late_impact_becomes_a_contact_unless_it_is_fast(backend: Backend) {
-    for (speed, expected) in [(12.0, (1, 1, 0)), (120.0, (2, 0, 1))] {
+    // The path that is left in the substep is .008, .4 and .6 diameters.
+    for (speed, expected) in [(12.0, (1, 1, 0)), (600.0, (1, 1, 0)), (900.0, (2, 0, 1))] {
         let mut system = system(Surface { restitution: 0.5, ..Surface::default() });
         (system.dt, system.solver.substeps) = (0.01, 1);
         let ball = |id: u32, x: f64, speed: f64| Sphere {
@@ -148,6 +150,38 @@ fn a_late_impact_becomes_a_contact_unless_it_is_fast(backend: Backend) {
         let expected = [speed - 8.0 * struck, struck - passed_on, 0.05 + passed_on];
         let error = [a, b, c].iter().zip(expected).map(|(v, w)| (v - w).abs()).fold(0.0, f64::max);
         assert!(error <= 1e-5 * speed, "{a} {b} {c}, not {expected:?}");
+    }
+}
+
+// 48 spheres fly at 20 sqrt(g d) into a block that begins to collapse.
+fn no_impact_is_late_where_fast_spheres_strike_a_heap(backend: Backend) {
+    for restitution in [0.5, 0.9] {
+        let mut system = system(Surface { restitution, friction: 0.5, ..Surface::default() });
+        system.bounds = Bounds {
+            max: DVec3::new(8.24, 8.24, 40.0),
+            sides: [Side::Periodic, Side::Periodic, Side::Wall],
+            ..Bounds::default()
+        };
+        for id in 0..512 {
+            let site = DVec3::new((id % 8).into(), (id / 8 % 8).into(), (id / 64).into());
+            let position = 1.03 * (site + 0.5);
+            system.spheres.push(Sphere { id, position, ..Sphere::default() });
+        }
+        for k in 0..48 {
+            let site = DVec3::new((k % 4).into(), (k / 4 % 4).into(), 0.0);
+            let aside = DVec3::new(f64::from(k * 7 % 5) - 2.0, f64::from(k * 3 % 7) - 3.0, 0.0) / 10.0;
+            let height = 10.0 + 4.0 * f64::from(k / 16) + 0.25 * f64::from(k * 5 % 11);
+            let position = 2.06 * (site + DVec3::new(0.5, 0.5, 0.0)) + aside + height * DVec3::Z;
+            let velocity = DVec3::new(5.0, 3.0, -20.0);
+            system.spheres.push(Sphere { id: 512 + k, position, velocity, ..Sphere::default() });
+        }
+        let mut simulation = simulate_silently(&system, backend);
+        simulation.run(20, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let summary = simulation.summary();
+        assert!(summary.pair_impacts > 4000 && summary.crowded > 500, "{summary:?}");
+        assert_eq!(summary.late, 0, "late at restitution {restitution}");
+        assert!(summary.deepest_overlap <= 0.02, "{}", summary.deepest_overlap);
+        assert!(summary.ledger_error <= 2e-5, "{:e}", summary.ledger_error);
     }
 }
 
