@@ -93,33 +93,33 @@ struct Search {
     is_tied: bool,
 }
 
-// Raises the impacts in the two bits of a word to `least`. Only the invocation of the sphere whose list this is changes them
-// meanwhile.
-fn convert_bits(at: u32, bit: u32, least: u32) {
+// Raises the impacts in the two bits of a word to those of a converted pair. Only the invocation of the sphere whose list
+// this is changes them meanwhile.
+fn convert_bits(at: u32, bit: u32) {
     let hits = (atomicLoad(&work[at]) >> bit) & HITS;
-    if hits < least { atomicAdd(&work[at], (least - hits) << bit); }
+    if hits <= MOST_HITS { atomicAdd(&work[at], (MOST_HITS + 1u - hits) << bit); }
 }
 
-fn convert_listed(i: u32, j: u32, least: u32) -> bool {
+fn convert_listed(i: u32, j: u32) -> bool {
     var is_listed = false;
     for (var at = list_begin(i); at < list_end(i); at++) {
         if (lists[at] & INDEX_MASK) != j { continue; }
-        convert_bits(flags_word(at), flags_bit(at), least);
+        convert_bits(flags_word(at), flags_bit(at));
         is_listed = true;
     }
     return is_listed;
 }
 
 // `wall` counts the planes first, then the wall features. False where impacts are not counted.
-fn convert_wall(i: u32, wall: u32, least: u32) -> bool {
+fn convert_wall(i: u32, wall: u32) -> bool {
     if HAS_SHAPES && wall >= wall_count() {
         let place = place_of_feature(i, wall - wall_count());
         if place == NOWHERE { return false; }
-        convert_bits(flags_word(place), flags_bit(place), least);
+        convert_bits(flags_word(place), flags_bit(place));
         return true;
     }
     if wall >= COUNTED_PLANES || !is_near_plane(i, wall) { return false; }
-    convert_bits(frame.at_wall_hits + i, 2u * wall, least);
+    convert_bits(frame.at_wall_hits + i, 2u * wall);
     return true;
 }
 
@@ -129,7 +129,8 @@ fn converts_crowded(i: u32, partner: u32, approach: f32, toi: f32, comes_late: b
     if bodies[i].inverse_mass == 0.0 { return false; }
     let is_sphere = (partner & WALL) == 0u;
     if comes_late {
-        if !(approach * (frame.h - toi) <= LATE_PATH * diameter) { return false; }
+        let radius_sum = select(0.5 * diameter, diameter, is_sphere);
+        if !(approach * (frame.h - toi) <= LATE_PATH * radius_sum) { return false; }
     } else {
         if !(approach * frame.h <= CROWDED_PATH * diameter) { return false; }
         let own = pressed(i);
@@ -149,14 +150,13 @@ fn converts_crowded(i: u32, partner: u32, approach: f32, toi: f32, comes_late: b
         material = wall_of(partner & ~WALL).material;
     }
     if surface_of(material_of(i), material).restitution >= 1.0 { return false; }
-    let least = MOST_HITS + select(1u, 2u, comes_late);
     var is_converted = false;
     if is_sphere {
-        is_converted = convert_listed(i, partner, least);
+        is_converted = convert_listed(i, partner);
         // A fixed sphere sweeps nothing.
-        if is_converted && bodies[partner].inverse_mass == 0.0 { convert_listed(partner, i, least); }
+        if is_converted && bodies[partner].inverse_mass == 0.0 { convert_listed(partner, i); }
     } else {
-        is_converted = convert_wall(i, partner & ~WALL, least);
+        is_converted = convert_wall(i, partner & ~WALL);
     }
     if is_converted { atomicStore(&work[CONVERTED], 1u); }
     return is_converted;

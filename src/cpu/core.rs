@@ -87,7 +87,7 @@ pub struct Core {
     pub constraints: ContactConstraints,
     pub blocks: Blocks,
     pub sleep: Sleep,
-    /// Spheres of pairs that collided too often in the substep.
+    /// Spheres of pairs that became resting contacts in the substep.
     pub converted: Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: Vec<f32>,

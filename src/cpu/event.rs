@@ -99,7 +99,7 @@ pub struct View<'a> {
     pub support: &'a [u8],
     /// Resting contacts. A slow approach of their partners is not an impact.
     pub constraints: &'a ContactConstraints,
-    /// Spheres of pairs that collided so often in the substep that they count as resting contacts.
+    /// Spheres of pairs that became resting contacts in the substep.
     pub converted: &'a Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: &'a [f32],
@@ -136,7 +136,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a pair collided too often in the substep; `partner` may be a wall with [`WALL`] set.
+    /// Whether a pair became a resting contact in the substep: it collided too often, in a crowd or late. `partner` may be a wall with
+    /// [`WALL`] set.
     #[inline]
     pub fn is_converted(&self, i: usize, partner: u32) -> bool {
         self.converted.contains(i)
@@ -154,8 +155,8 @@ impl View<'_> {
     }
 
     /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd an impulse spreads over many
-    /// contacts at once, so the order of impacts has no physical meaning. A [late](Self::is_late) impact counts as one in a crowd, and
-    /// its pair has no further impact in the substep. Balls that roll on a table are not in a crowd.
+    /// contacts at once, so the order of impacts has no physical meaning. Balls that roll on a table are not in a crowd. A
+    /// [late](Self::is_late) impact is converted wherever it happens, unless the path until the end of the substep is too long.
     pub fn converts_crowded(
         &self,
         i: usize,
@@ -171,14 +172,15 @@ impl View<'_> {
         let h = self.frame.h;
         let is_crowded = self.world.rests
             && if is_late {
-                approach * (h - toi) <= LATE_PATH * diameter
+                let radius_sum = if other.is_some() { diameter } else { 0.5 * diameter };
+                approach * (h - toi) <= LATE_PATH * radius_sum
             } else {
                 approach * h <= CROWDED_PATH * diameter && are_pressed()
             };
         if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
             return false;
         }
-        if self.lists.convert(i, partner, MOST_HITS + if is_late { 2 } else { 1 }) {
+        if self.lists.convert(i, partner) {
             self.converted.insert(i);
             other.into_iter().for_each(|j| self.converted.insert(j));
             return true;

@@ -6,7 +6,7 @@ mod lanes;
 pub mod parts;
 
 use crate::cpu::{bits::Bits, order::Order};
-use crate::state::constants::{COUNTED_PLANES, wall_bit};
+use crate::state::constants::{COUNTED_PLANES, MOST_HITS, wall_bit};
 use std::{
     mem::swap,
     ops::Range,
@@ -331,14 +331,13 @@ impl Lists {
         })
     }
 
-    /// Makes a pair a resting contact without an impact: counts at least `least` impacts. False for pairs that are only dynamic
-    /// candidates.
-    pub fn convert(&self, i: usize, partner: u32, least: u8) -> bool {
+    /// Makes a pair a resting contact without an impact. False for pairs that are only dynamic candidates.
+    pub fn convert(&self, i: usize, partner: u32) -> bool {
         // Both partners may convert their pair at the same time.
         let hits = self.hits_of(i, partner);
         hits.map(|(block, hits)| {
             block.was_hit.store(true, Relaxed);
-            hits.fetch_max(least, Relaxed)
+            hits.fetch_max(MOST_HITS + 1, Relaxed)
         })
         .is_some()
     }

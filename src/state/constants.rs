@@ -118,13 +118,12 @@ pub const CROWDED_CONTACTS: u8 = 3;
 /// flight counts as in a crowd.
 pub const HELD_CONTACTS: u8 = 2;
 
-/// An impact in a crowd becomes a resting contact only if its surfaces approach each other by at most this path in a substep, in
-/// diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
+/// An impact in a crowd that is not late becomes a resting contact only if its surfaces approach each other by at most this path in a
+/// substep, in diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
 
 /// A late impact becomes a resting contact if its surfaces approach each other by at most this path in the rest of the substep, in
-/// diameters. On a path of a whole diameter a sphere could pass the one that it strikes. Heaps that are struck at 30 sqrt(g d) need
-/// less than .2.
+/// sums of the radii; a wall has none. On a path of a whole sum a sphere could reach the other side of what it strikes.
 pub const LATE_PATH: f32 = 0.5;
 
 /// Rounds after which a substep with few pending spheres is repeated with its impacts one by one, where contacts do not rest. An

@@ -9,6 +9,7 @@ use crate::support::{simulate, simulate_silently};
 on_each_engine!(
     a_ball_bounces_off_a_held_one,
     a_late_impact_becomes_a_contact_unless_it_is_fast,
+    a_contact_made_of_a_late_impact_holds_no_fast_sphere,
     no_impact_is_late_where_fast_spheres_strike_a_heap,
     a_fixed_sphere_half_in_a_floor_costs_no_pushes,
     a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),
@@ -151,6 +152,30 @@ fn a_late_impact_becomes_a_contact_unless_it_is_fast(backend: Backend) {
         let error = [a, b, c].iter().zip(expected).map(|(v, w)| (v - w).abs()).fold(0.0, f64::max);
         assert!(error <= 1e-5 * speed, "{a} {b} {c}, not {expected:?}");
     }
+}
+
+// After the late impact became a contact, a fast ball strikes the same ball from aside, so that its path to the partner is .7 diameters.
+fn a_contact_made_of_a_late_impact_holds_no_fast_sphere(backend: Backend) {
+    let mut system = system(Surface { restitution: 0.5, ..Surface::default() });
+    (system.dt, system.solver.substeps) = (0.01, 1);
+    let ball =
+        |id: u32, position: DVec3, velocity: DVec3| Sphere { id, position, velocity, ..Sphere::default() };
+    let striker =
+        |id, position, velocity| Sphere { radius: 0.25, mass: 0.125, ..ball(id, position, velocity) };
+    let aside = DVec3::new(0.5_f64.sqrt(), 0.5_f64.sqrt(), 0.0);
+    let (slow, fast) = (12.0 * DVec3::X, 3000.0 * aside);
+    system.spheres.extend([
+        striker(0, -0.75 * DVec3::X - 0.006 * slow, slow),
+        ball(1, DVec3::ZERO, DVec3::ZERO),
+        ball(2, 0.996 * DVec3::X, 0.05 * DVec3::X),
+        striker(3, 0.004 * DVec3::X - 0.75 * aside - 0.008 * fast, fast),
+    ]);
+    let mut simulation = simulate_silently(&system, backend);
+    let report = simulation.step().unwrap();
+    assert_eq!((report.pair_impacts, report.late), (3, 1), "impacts, late");
+    // The struck ball passes most of its speed along x on: 3/4 of it.
+    let passed_on = simulation.spheres()[2].velocity.x;
+    assert!((260.0..270.0).contains(&passed_on), "{passed_on}");
 }
 
 // 48 spheres fly at 20 sqrt(g d) into a block that begins to collapse.

@@ -348,7 +348,7 @@ mod tests {
     use crate::{
         Materials, Sphere, Surface, System, Wall, WallShape,
         cpu::{Stepper, constraints::ContactConstraints},
-        state::{columns::NEVER, constants::MOST_HITS, frame::Frame},
+        state::{columns::NEVER, frame::Frame},
     };
 
     #[test]
@@ -398,7 +398,7 @@ mod tests {
         let (i, j) = if core.state.id[0] == 0 { (0, 1) } else { (1, 0) };
         [0, 1].into_iter().for_each(|k| core.converted.insert(k));
         core.lists.forget_hits();
-        assert!(core.lists.convert(i, j as u32, MOST_HITS + 1));
+        assert!(core.lists.convert(i, j as u32));
         let gravity = core.domain.world.gravity;
         let frame = Frame { h: 0.01, gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO };
         let view = core.view(frame);

@@ -19,6 +19,7 @@ use crate::{
 /// How an iteration solves the contact constraints of each block.
 #[derive(Clone, Copy)]
 pub struct Method {
+    /// At least 1.
     pub sweeps: u32,
     /// Factor on the change of normal impulses.
     pub relaxation: f32,
@@ -123,7 +124,8 @@ const _: () = assert!(size_of::<Body>() == size_of::<Row>() && size_of::<WallVel
 #[derive(Clone)]
 #[repr(C, align(32))]
 struct Bundle {
-    /// Of each lane: the eight floats of the constraint from `normal` on, and what follows from the radii and the surface, from [`ARMS`] on.
+    /// Of each lane: the eight floats of the constraint from `normal` on, and the numbers from [`ARMS`] on. Until `transpose` the arms are
+    /// radii, the eases inverse masses, the second mass is the share, and the resistance that of the surface, times the reduced radius.
     numbers: [[f32; LANES]; NUMBERS],
     /// Both partners.
     bodies: [[*mut Row; LANES]; 2],
@@ -323,8 +325,8 @@ const INERTIA: usize = 22;
 const TURN: usize = 23;
 const NUMBERS: usize = 24;
 
-/// Applies the rolling and twisting resistance of contact constraints in the lanes `acts`. `pressed` is the normal impulse. Returns the
-/// velocity change by the moment, and 0 where nothing is resisted.
+/// Applies the rolling and twisting resistance of contact constraints to the spins; the moments change only in the lanes that
+/// `acts`. `pressed` is the normal impulse. Returns the velocity change by the moment, and 0 where nothing is resisted.
 #[inline(always)]
 fn resist<N: Number>(
     numbers: &mut [[f32; LANES]; NUMBERS],
@@ -366,7 +368,7 @@ fn four<N: Number>(numbers: &[[f32; LANES]; NUMBERS], first: usize) -> [N; 4] {
 /// spheres if they are `ASKED`, and 0 otherwise.
 ///
 /// # Safety
-/// The pointers are valid, and no other thread reads or writes the constraints and their free spheres at the same time.
+/// The pointers are valid, and no other thread reads or writes the free spheres at the same time.
 #[inline(always)]
 unsafe fn solve_lanes<N: Number, const ASKED: bool>(bundle: &mut Bundle, relaxation: N) -> N {
     let zero = N::splat(0.0);
