@@ -1,5 +1,5 @@
-//! Impacts in a crowd are solved as resting contacts: a sphere in flight still bounces off a held one, a heap reports few
-//! collisions out of order, and its energy is accounted for.
+//! Impacts in a crowd are solved as resting contacts: a sphere in flight still bounces off a held one, a heap reports no
+//! collision out of order, and its energy is accounted for.
 
 use carom::{Backend, Bounds, Materials, Plane, Side, Sphere, Surface, System};
 use glam::DVec3;
