@@ -123,7 +123,7 @@ pub const HELD_CONTACTS: u8 = 2;
 pub const CROWDED_PATH: f32 = 0.1;
 
 /// A late impact becomes a resting contact if its surfaces approach each other by at most this path in the rest of the substep, in
-/// sums of the radii; a wall has none. On a path of a whole sum a sphere could reach the other side of what it strikes.
+/// sums of the radii; a wall has no radius. On a path of a whole sum a sphere could reach the other side of what it strikes.
 pub const LATE_PATH: f32 = 0.5;
 
 /// Rounds after which a substep with few pending spheres is repeated with its impacts one by one, where contacts do not rest. An

@@ -154,7 +154,7 @@ fn a_late_impact_becomes_a_contact_unless_it_is_fast(backend: Backend) {
     }
 }
 
-// After the late impact became a contact, a fast ball strikes the same ball from aside, so that its path to the partner is .7 diameters.
+// After the late impact has become a contact, a fast ball strikes the same ball from aside. The path that is left is then .7 diameters.
 fn a_contact_made_of_a_late_impact_holds_no_fast_sphere(backend: Backend) {
     let mut system = system(Surface { restitution: 0.5, ..Surface::default() });
     (system.dt, system.solver.substeps) = (0.01, 1);
@@ -173,7 +173,7 @@ fn a_contact_made_of_a_late_impact_holds_no_fast_sphere(backend: Backend) {
     let mut simulation = simulate_silently(&system, backend);
     let report = simulation.step().unwrap();
     assert_eq!((report.pair_impacts, report.late), (3, 1), "impacts, late");
-    // The struck ball passes most of its speed along x on: 3/4 of it.
+    // The struck ball passes 3/4 of its speed along x on, as in an impact.
     let passed_on = simulation.spheres()[2].velocity.x;
     assert!((260.0..270.0).contains(&passed_on), "{passed_on}");
 }
