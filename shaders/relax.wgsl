@@ -122,10 +122,13 @@ fn is_needed() -> bool {
     return push < first_push() + RELAX_PATIENCE || depth != deepest_before(push - RELAX_PATIENCE);
 }
 
-// Weight of an overlap in the mean of the corrections of its sphere.
-fn relax_weight(depth: f32) -> f32 {
+// Weight of an overlap in the mean of the corrections of its sphere. `size` is the diameter of the sphere over the mean diameter of the
+// pair, and 1 for walls.
+fn relax_weight(depth: f32, size: f32) -> f32 {
     let relative = depth * PER_RELAX_FROM;
-    let units = floor(relative * relative * (1.0 / RELAX_WEIGHT_UNIT));
+    // A power of two, so that the division is exact.
+    let rounded = max(floor(size * RELAX_SIZES + 0.5), 1.0) * (1.0 / RELAX_SIZES);
+    let units = floor(relative * relative * rounded * (1.0 / RELAX_WEIGHT_UNIT));
     return min(units, MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT) * RELAX_WEIGHT_UNIT;
 }
 
@@ -148,7 +151,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
                 if overlap.depth > RELAX_FROM && !is_listed(i, cursor) {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
-                    let weight = relax_weight(overlap.depth);
+                    let weight = relax_weight(overlap.depth, 2.0 * bodies[i].radius / overlap.diameter);
                     let part = overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share * weight);
                     if cursor.link < CODES { push += part; } else { whole += vec3i(floor(part / quantum + 0.5)); }
                     weights += weight;
@@ -159,7 +162,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);
                 if overlap.depth > RELAX_FROM {
-                    let weight = relax_weight(overlap.depth);
+                    let weight = relax_weight(overlap.depth, 1.0);
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * weight);
                     weights += weight;
                 }
@@ -169,7 +172,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 while next_feature(&seeker) {
                     let overlap = feature_overlap(i, seeker.found);
                     if overlap.depth > RELAX_FROM {
-                        let weight = relax_weight(overlap.depth);
+                        let weight = relax_weight(overlap.depth, 1.0);
                         push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * weight);
                         weights += weight;
                     }

@@ -85,7 +85,7 @@ fn turn_constraint(at: u32, normal: vec3f) {
     put_vector(at + IMPULSE_PLACE + 1u, tangent - normal * dot(normal, tangent));
 }
 
-// A contact constraint after the rounds, at the later clock of its partners.
+// A contact constraint after the rounds, at the later clock of its partners; in the first batch only.
 fn follow_row(i: u32, number: u32) {
     let at = place_of_constraint(number);
     let j = pool[at + PARTNER_PLACE];
@@ -118,7 +118,7 @@ fn follow_row(i: u32, number: u32) {
         now = apart.now;
     }
     if word(at + CLOSING_PLACE) < 0.0 { return; }
-    pool[at + CLOSING_PLACE] = bitcast<u32>(closing_speed(gap, diameter, max(frame.h - now, SHORTEST * frame.h)));
+    pool[at + CLOSING_PLACE] = bitcast<u32>(closing_speed(gap, diameter, left_from(now)));
 }
 
 // After the rounds: adds pairs that collided too often, and pairs that the contact constraints drive into each other.
@@ -136,12 +136,12 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
             if is_stirred || (wakes_block(block, batch) && sleeps(i)) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
             if !is_active_block(block, batch) { continue; }
             renew_constraints(i);
-        } else {
-            let is_converted = any_converted && has_converted(i);
-            if is_converted { renew_constraints(i); }
-            activate_near(i, is_converted, any_sleeps);
+            continue;
         }
-        // In the first batch, constraints of blocks that are not active stay the same: no partner has had an impact.
+        let is_converted = any_converted && has_converted(i);
+        if is_converted { renew_constraints(i); }
+        activate_near(i, is_converted, any_sleeps);
+        // Constraints of blocks that are not active stay the same: no partner has had an impact.
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
     check_loops();

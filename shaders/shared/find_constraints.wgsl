@@ -25,15 +25,16 @@ fn wake_around(i: u32, when: u32) {
     for (var at = list_begin(i); at < list_end(i); at++) { atomicOr(&work[frame.at_stirred + candidate(at).other], when); }
 }
 
-// Impulse of the previous substep; `found` is false if no constraint existed.
+// Impulse of the previous substep; `found` is false if no constraint existed. The rest is of a constraint of this substep.
 struct Past {
     impulse: ContactImpulse,
     found: bool,
-    // Of a constraint of this substep.
+    normal: vec3f,
     closing: f32,
+    share: f32,
 }
 
-const NO_PAST: Past = Past(ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)), false, 0.0);
+const NO_PAST: Past = Past(ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)), false, vec3f(0.0), 0.0, 0.0);
 
 fn past_impulse(rank: u32, partner: u32) -> Past {
     let first = atomicLoad(&warm_start[rank_head(rank)]);
@@ -43,16 +44,17 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
         if atomicLoad(&warm_start[at]) != partner { continue; }
         let tangent = vec3f(warm_start_word(at + 2u), warm_start_word(at + 3u), warm_start_word(at + 4u));
         let moment = vec3f(warm_start_word(at + 5u), warm_start_word(at + 6u), warm_start_word(at + 7u));
-        return Past(ContactImpulse(warm_start_word(at + 1u), tangent, moment), true, 0.0);
+        return Past(ContactImpulse(warm_start_word(at + 1u), tangent, moment), true, vec3f(0.0), 0.0, 0.0);
     }
     return NO_PAST;
 }
 
-// Impulse of a constraint of this substep.
-fn present_impulse(i: u32, j: u32) -> Past {
+// The constraint of this substep.
+fn present_constraint(i: u32, j: u32) -> Past {
     for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
         if constraint_partner(constraint) == j {
-            return Past(impulse_of(constraint), true, word(place_of_constraint(constraint) + CLOSING_PLACE));
+            let at = place_of_constraint(constraint);
+            return Past(impulse_of(constraint), true, vector(at), word(at + CLOSING_PLACE), word(at + MASS_PLACE + 1u));
         }
     }
     return NO_PAST;
@@ -72,6 +74,9 @@ fn rests_now(gap: f32, diameter: f32, approach: f32, is_slow: bool, past: Past, 
     return gap <= CONSTRAINT_GAP * diameter && approach <= frame.shock
         && (in_contact || is_slow);
 }
+
+// Time from `now` to the end of the substep, for which a constraint limits the approach.
+fn left_from(now: f32) -> f32 { return max(frame.h - now, SHORTEST * frame.h); }
 
 fn is_in_contact(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
 
@@ -118,17 +123,19 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let gap = distance - diameter;
     let relative = bodies[i].velocity - bodies[j].velocity;
     let approach = -dot(normal, relative);
-    var closing = closing_speed(gap, diameter, frame.h);
+    var closing = closing_speed(gap, diameter, select(frame.h, left_from(now), again));
     var past = NO_PAST;
     if again {
-        past = present_impulse(i, j);
+        past = present_constraint(i, j);
+        if past.found {
+            *constraint = ContactConstraint(j, c.link, past.normal, past.closing, past.share, 1.0 / inverse_mass, past.impulse, number, vec3f(0.0), 0u);
+            return true;
+        }
         let is_converted = (c.flags & HITS) > MOST_HITS;
-        if !past.found && !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift).ahead > CONSTRAINT_AHEAD) { return false; }
-        has_new_constraint = has_new_constraint || !past.found;
-        new_converted += select(0u, 1u, !past.found && is_converted);
-        if past.closing < 0.0 {
-            closing = past.closing;
-        } else if !past.found && is_converted && approach > 0.0 && now + max(gap, 0.0) / approach <= frame.h && min(pressed(i), pressed(j)) == 0u {
+        if !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift).ahead > CONSTRAINT_AHEAD) { return false; }
+        has_new_constraint = true;
+        new_converted += select(0u, 1u, is_converted);
+        if is_converted && approach > 0.0 && now + max(gap, 0.0) / approach <= frame.h && min(pressed(i), pressed(j)) == 0u {
             // One of the partners was in flight: they bounce, if they meet within the substep.
             let time = max(gap, 0.0) / approach;
             let g = dot(frame.gravity, normal);
@@ -143,7 +150,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
                 d += relative * time;
                 distance = length(d);
                 normal = direction(d, distance);
-                let left = bitcast<u32>(max(frame.h - (now + time), SHORTEST * frame.h));
+                let left = bitcast<u32>(left_from(now + time));
                 if pressed(i) == 0u { atomicMax(&work[frame.at_bounces + i], left); }
                 if pressed(j) == 0u { atomicMax(&work[frame.at_bounces + j], left); }
             }
@@ -198,7 +205,7 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
     let rank = tags[i].rank;
     var past = NO_PAST;
     if again {
-        past = present_impulse(i, j);
+        past = present_constraint(i, j);
         var is_converted = false;
         var ahead = 0.0;
         if HAS_SHAPES && number >= wall_count() {
@@ -220,7 +227,8 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
         if !rests_now(side.gap, 2.0 * radius, approach, is_slow, past, has_rested(rank)) { return false; }
     }
     let impulse = warmed(past, side.normal, scale, !again && !may_move(i));
-    *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface,
+    let left = select(frame.h, left_from(nodes[i].clock), again);
+    *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, left), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface,
         side.wall_velocity, side.mover);
     return true;
 }

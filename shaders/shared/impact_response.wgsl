@@ -181,6 +181,12 @@ fn convert_to_resting(a: ptr<function, ImpactBody>, partner: u32, normal: vec3f,
     return true;
 }
 
+// Holds a sphere that squeezes a much lighter one: its further impacts count as in a crowd. Twin: `hold_heavy` of
+// src/cpu/collide/convert.rs, which gives the reasons.
+fn hold_heavy(i: u32, inverse_mass: f32, other: f32) {
+    if inverse_mass > 0.0 && other >= HEAVY * inverse_mass { atomicOr(&work[frame.at_pressed + i], 64u); }
+}
+
 // Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.
 fn along_chord(i: u32, push: vec3f) -> f32 { return 0.5 * rested(i) * dot(frame.gravity, push); }
 
@@ -215,7 +221,10 @@ fn pair_impact(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, link:
     (*b).body.velocity -= push * (*b).body.inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
     if HAS_REST {
-        if surface.restitution < 1.0 { count_hit((*a).i, (*b).i); }
+        if surface.restitution < 1.0 && count_hit((*a).i, (*b).i) > MOST_HITS {
+            hold_heavy((*a).i, (*a).body.inverse_mass, (*b).body.inverse_mass);
+            hold_heavy((*b).i, (*b).body.inverse_mass, (*a).body.inverse_mass);
+        }
         (*a).loss += along_chord((*a).i, push) - along_chord((*b).i, push);
     }
     (*a).virial += dot(j, d);

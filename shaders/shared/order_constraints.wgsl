@@ -9,11 +9,12 @@
 const COLOUR_PLACES: u32 = CONSTRAINT_COLOURS + 1u;
 
 // Of each block: number of constraints of each colour, then the place of the next one; number of all constraints; place of the
-// first; number of spheres.
+// first; number of spheres; the largest share of the heavier sphere in the mass of a pair that moves, as the bits of a float.
 var<workgroup> group_colours: array<atomic<u32>, BLOCKS_AT_ONCE * COLOUR_PLACES>;
 var<workgroup> group_constraints: array<atomic<u32>, BLOCKS_AT_ONCE>;
 var<workgroup> group_firsts: array<atomic<u32>, BLOCKS_AT_ONCE>;
 var<workgroup> group_spheres: array<atomic<u32>, BLOCKS_AT_ONCE>;
+var<workgroup> group_heavier: array<atomic<u32>, BLOCKS_AT_ONCE>;
 var<workgroup> group_total: u32;
 
 // Whether a batch orders constraints: the first batch after the rounds does so only if the constraints may have changed since the
@@ -43,7 +44,9 @@ fn local_index(member: u32, place: u32, i: u32) -> u32 {
 // Chooses the colours of the constraints that sphere i owns.
 fn choose_colours(member: u32, block_colour: u32, i: u32) {
     let place = place_of_colours(i, block_colour);
-    let moves = bodies[i].inverse_mass > 0.0;
+    let inverse_mass = bodies[i].inverse_mass;
+    let moves = inverse_mass > 0.0;
+    var heavier = 0.0;
     var colours = atomicLoad(&work[place]);
     let end = constraint_end(i);
     for (var constraint = constraint_begin(i); constraint < end; constraint++) {
@@ -62,6 +65,7 @@ fn choose_colours(member: u32, block_colour: u32, i: u32) {
                 if partner_moves { atomicStore(&work[partner_place], partner_colours | (1u << colour)); }
             }
             atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
+            if moves && partner_moves { heavier = max(heavier, max(inverse_mass, bodies[partner].inverse_mass) * word(at + MASS_PLACE)); }
             let own_index = local_index(member, place, i);
             let partner_index = local_index(member, partner_place, partner);
             let surface = surface_at(surface_of_constraint(at));
@@ -72,6 +76,7 @@ fn choose_colours(member: u32, block_colour: u32, i: u32) {
         pool[at + SURFACE_PLACE] = (pool[at + SURFACE_PLACE] & ((1u << COLOUR_SHIFT) - 1u)) | (colour << COLOUR_SHIFT);
     }
     atomicStore(&work[place], colours);
+    if heavier > 0.0 { atomicMax(&group_heavier[member], bitcast<u32>(heavier)); }
 }
 
 // Puts the constraints that sphere i owns in their places.
@@ -109,6 +114,7 @@ fn allocate_colours(member: u32, batch: u32, block: u32) {
     pool[head + 1u] = atomicLoad(&group_spheres[member]);
     pool[head + 2u] = first;
     pool[head + 3u] = block;
+    pool[head + 4u] = atomicLoad(&group_heavier[member]);
     for (var colour = 0u; colour < COLOUR_PLACES; colour++) { pool[head + COLOUR_STARTS + colour] = begins[colour]; }
     pool[head + COLOUR_STARTS + COLOUR_PLACES] = at;
 }
@@ -159,6 +165,7 @@ fn rest_order(
         if lane == 0u {
             atomicStore(&group_constraints[member], 0u);
             atomicStore(&group_spheres[member], 0u);
+            atomicStore(&group_heavier[member], 0u);
         }
         workgroupBarrier();
         if is_ordering && (batch == 0u || is_active_block(block, batch)) { atomicAdd(&group_constraints[member], count_constraints(block, lane)); }

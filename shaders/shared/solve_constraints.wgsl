@@ -154,12 +154,18 @@ struct OrderedBlock {
     starts: u32,
     // Number of the block: by its colour, then its slot.
     number: u32,
+    // Factor on the change of normal impulses where they are over-relaxed.
+    over_relaxation: f32,
 }
 
 fn ordered_block(colour: u32, number: u32) -> OrderedBlock {
     let head = frame.at_ordered_blocks + BLOCK_WORDS * (colour * frame.slots + number);
-    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS, pool_word(head + 3u));
+    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS, pool_word(head + 3u), over_relaxation(bitcast<f32>(pool_word(head + 4u))));
 }
+
+// `heavier` is the largest share of the heavier sphere in the mass of a pair.
+fn over_relaxation(heavier: f32) -> f32 { return clamp(2.0 / (1.0 + sqrt(max(1.0 - heavier, 0.0))), OVER_RELAXATION, MOST_OVER_RELAXATION); }
+
 
 var<workgroup> group_colour_count: u32;
 
@@ -186,8 +192,7 @@ fn put_spheres(block: OrderedBlock, lane: u32) {
 }
 
 // Solves the constraints of one colour of a block side by side; those that fit no colour one after the other.
-fn solve_colour(block: OrderedBlock, colour: u32, lane: u32) -> f32 {
-    let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
+fn solve_colour(block: OrderedBlock, colour: u32, relaxation: f32, lane: u32) -> f32 {
     let end = pool_word(block.starts + colour + 1u);
     var place = pool_word(block.starts + colour) + lane;
     var step = REST_GROUP;
@@ -212,11 +217,13 @@ fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
     if colours == 0u { return 0.0; }
     stage_spheres(block, lane);
     workgroupBarrier();
+    // The very last iteration removes the oscillations that over-relaxation leaves.
+    let relaxation = select(1.0, block.over_relaxation, batch > 1u && number + 1u < MOST_ITERATIONS);
     let visits = colours * SWEEPS;
     var change = 0.0;
     for (var k = 0u; k < visits; k++) {
         if k % colours == 0u { change = 0.0; }
-        change = max(change, solve_colour(block, k % colours, lane));
+        change = max(change, solve_colour(block, k % colours, relaxation, lane));
         storageBarrier();
         workgroupBarrier();
     }

@@ -289,6 +289,11 @@ impl Pressed {
         self.bytes[i].store(self.bytes[i].load(Relaxed) | 1, Relaxed);
     }
 
+    /// Counts at least 64 contacts with spheres.
+    pub fn hold(&self, i: usize) {
+        self.bytes[i].fetch_or(128, Relaxed);
+    }
+
     /// Whether a sphere has any contact.
     #[inline]
     pub fn any(&self, i: usize) -> bool {

@@ -10,7 +10,7 @@ use glam::{DVec3, Vec3, Vec4};
 
 pub use self::wall::Push;
 use self::{
-    convert::{along_chord, convert_to_resting, count_hit},
+    convert::{along_chord, convert_to_resting, count_hit, hold_heavy},
     friction::rub,
     wall::wall_impact,
 };
@@ -323,7 +323,9 @@ fn pair_impact(
     a.push(push * a.inverse_mass());
     b.push(-push * b.inverse_mass());
     counts.pairs += 1;
-    count_hit(view, a.index, b.index as u32, surface.restitution);
+    if count_hit(view, a.index, b.index as u32, surface.restitution) {
+        hold_heavy(view, a, b);
+    }
     counts.dissipated += along_chord(view, a.index, push) - along_chord(view, b.index, push);
     // The virial is the distance times the normal impulse, which is parallel to d.
     counts.virial += f64::from(j.dot(d));

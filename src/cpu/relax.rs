@@ -209,7 +209,7 @@ fn push_of(view: &View, i: usize) -> Vec3 {
             if depth > RELAX_FROM {
                 let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
                 let diameter = state.radius(i) + other.map_or(state.radius(i), |j| state.radius(j));
-                let weight = relax_weight(depth);
+                let weight = relax_weight(depth, 2.0 * state.radius(i) / diameter);
                 let way = RELAX_FACTOR * (depth - RELAX_SLOP) * diameter * inverse / (inverse + theirs);
                 push += normal * (way * weight);
                 weights += weight;

@@ -15,9 +15,7 @@ mod solve;
 
 pub use number::LANES;
 
-use crate::state::constants::{
-    ACTIVE_REACH, DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST, UNSETTLED,
-};
+use crate::state::constants::{ACTIVE_REACH, DEEP, ITERATION_BATCHES, SETTLED, SHORTEST, UNSETTLED};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
     mem::swap,
@@ -168,13 +166,14 @@ impl Rest {
                 constraints.find_after_rounds(&view, blocks, (|_| true, |i| view.converted.contains(i)));
             }
             self.crowded += constraints.converted();
-            constraints.tasks.for_each(|task| {
-                let is_solved = |block: &BlockOfTask| block.yields && active.contains(block.number as usize);
-                for block in task.blocks().filter(is_solved) {
-                    block.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
-                }
-            });
             if batch == 0 {
+                constraints.tasks.for_each(|task| {
+                    let is_solved =
+                        |block: &BlockOfTask| block.yields && active.contains(block.number as usize);
+                    for block in task.blocks().filter(is_solved) {
+                        block.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
+                    }
+                });
                 fly(core, frame);
             }
             self.give(core, frame);
@@ -183,9 +182,8 @@ impl Rest {
             let Core { constraints, blocks, domain, .. } = core;
             let world = (&*blocks, domain.world.surfaces.as_slice());
             self.order(constraints, world, |_, _| ());
-            let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
             let count = (ITERATIONS_AFTER << batch) as usize;
-            self.iterate(constraints, world, count, (Some(relaxation), settled_speed(frame)));
+            self.iterate(constraints, world, count, (Some(batch), settled_speed(frame)));
             self.find_held(&core.constraints, core.state.len());
             self.leave_lab(core, frame, false);
             if batch + 1 == ITERATION_BATCHES || !self.goes_on(core, frame) {
@@ -297,15 +295,15 @@ impl Rest {
     }
 
     /// Runs iterations until no constraint changes a velocity by more than `settled`, at most `count`: over all blocks if
-    /// `relaxation` is absent, otherwise over the active ones.
+    /// `batch` is absent, otherwise over the active ones.
     fn iterate(
         &mut self,
         constraints: &mut ContactConstraints,
         (blocks, surfaces): (&Blocks, &[Surface]),
         count: usize,
-        (relaxation, settled): (Option<f32>, f32),
+        (batch, settled): (Option<u32>, f32),
     ) {
-        let is_first = relaxation.is_none();
+        let is_first = batch.is_none();
         let numbers = blocks.numbers().count();
         if is_first {
             self.changes.clear();
@@ -317,11 +315,19 @@ impl Rest {
         let most: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
         // Bit patterns of positive floats are ordered like their values, and those of NaN come last.
         let goes_on = |ended: usize| most[ended - 1].load(Relaxed) > settled.to_bits();
-        let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
+        // The very last iteration removes the oscillations that over-relaxation leaves.
+        let is_last = |iteration: usize| batch == Some(ITERATION_BATCHES - 1) && iteration + 1 == count;
+        let over_relaxes = |iteration: usize| batch.is_some_and(|batch| batch > 0) && !is_last(iteration);
         let (changes, bodies) = (&self.changes, Bodies { all: Disjoint::new(&mut self.lab), surfaces });
         let solve = |iteration: usize, block: &mut BlockOfTask| {
             // SAFETY: at the same time run only blocks that have no moving sphere in common.
-            let change = unsafe { lanes::solve_block(&bodies, block, method) };
+            let change = unsafe {
+                lanes::solve_block(
+                    &bodies,
+                    block,
+                    Method { sweeps: SWEEPS, over_relaxes: over_relaxes(iteration) },
+                )
+            };
             if is_first {
                 changes[iteration * numbers + block.number as usize].fetch_max(change.to_bits(), Relaxed);
             }
@@ -680,7 +686,8 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
     0.5 / f64::from(inverse_mass) * (ends.0.length_squared() - ends.1.length_squared() + inertia * spun)
 }
 
-/// Updates a contact constraint after the rounds, to the later clock of its partners.
+/// Updates a contact constraint after the rounds, to the later clock of its partners. Later batches do not repeat this: the velocities
+/// of spheres with an earlier clock have not converged, and would place these spheres anywhere at that time.
 fn follow(view: &View, constraint: &mut ContactConstraint) {
     let i = constraint.i as usize;
     let (gap, diameter, now) = if constraint.j & WALL != 0 {

@@ -470,9 +470,10 @@ words! {
     RESISTS = 1 << 15;
     NOT_STAGED = (1 << 16) - 1;
     /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, number
-    /// of the block, and from `COLOUR_STARTS` on the start of each colour and the end of the last.
+    /// of the block, the largest share of the heavier sphere in the mass of a pair, and from `COLOUR_STARTS` on the start of each
+    /// colour and the end of the last.
     BLOCK_WORDS = COLOUR_STARTS + CONSTRAINT_COLOURS + 2;
-    COLOUR_STARTS = 4;
+    COLOUR_STARTS = 5;
     /// Spheres of a block whose velocities fit into the memory of a workgroup.
     MOST_STAGED = 480;
     ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;

@@ -118,6 +118,9 @@ pub const CROWDED_CONTACTS: u8 = 3;
 /// flight counts as in a crowd.
 pub const HELD_CONTACTS: u8 = 2;
 
+/// Least mass ratio of a sphere and one that it squeezes for which its further impacts in the substep count as in a crowd.
+pub const HEAVY: f32 = 8.0;
+
 /// An impact in a crowd that is not late becomes a resting contact only if its surfaces approach each other by at most this path in a
 /// substep, in diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
@@ -177,11 +180,11 @@ pub const SWEEPS: u32 = 4;
 pub const ITERATIONS_BEFORE: u32 = 2;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
-/// small ones need iterations in proportion to their mass ratio.
+/// small ones need many.
 pub const ITERATIONS_AFTER: u32 = 2;
 
-/// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Contacts
-/// are detected again before every batch except the first.
+/// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Before every
+/// batch except the first, contacts are added.
 pub const ITERATION_BATCHES: u32 = 4;
 
 /// Overlap at the end of the substep, in mean diameters, that triggers another batch of iterations if it grows by more than
@@ -192,9 +195,15 @@ pub const DEEP: f32 = 0.01;
 /// only relaxation removes one.
 pub const DEEPENED: f32 = 0.0005;
 
-/// Factor on the normal impulse of a step of Gauss-Seidel in the second and later batches (successive over-relaxation). A
-/// heavy sphere on light ones sinks in by a fraction of what remains at a factor of 1; the method diverges from 2 on.
+/// Least factor on the change of a normal impulse in the second and later batches (successive over-relaxation). A heavy sphere on
+/// light ones sinks in by a fraction of what remains at a factor of 1; the method diverges from 2 on.
+///
+/// A light sphere between a heavy one and a wall has the optimum 2/(1 + sqrt(s)), where s is the mass of the light sphere over that of
+/// both (D. M. Young, Trans. Amer. Math. Soc. 76, 92 (1954)). A block with a smaller s than that of this factor takes its optimum.
 pub const OVER_RELAXATION: f32 = 1.9;
+
+/// Largest such factor. With a larger one, all sweeps of the batches together would leave most of an oscillation.
+pub const MOST_OVER_RELAXATION: f32 = 1.98;
 
 /// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity
 /// adds in a substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.
@@ -270,16 +279,24 @@ pub const RELAX_FROM: f32 = RELAX_SLOP * (1.0 + 1.0 / 64.0);
 pub const RELAX_FACTOR: f32 = 0.5;
 
 /// A sphere with several overlaps moves by the mean of their corrections. The weight of each is the square of its depth in units of
-/// [`RELAX_FROM`], because a plain mean hardly reduces one deep overlap among shallow ones. Weights are multiples of
-/// [`RELAX_WEIGHT_UNIT`], so that the sum of a few is exact and does not depend on their order.
-pub fn relax_weight(depth: f32) -> f32 {
+/// [`RELAX_FROM`], because a plain mean hardly reduces one deep overlap among shallow ones, times `size`: the diameter of the sphere
+/// over the mean diameter of the pair. The correction of an overlap with a large sphere is a long way for a small one, and would push
+/// it deep into what is on its other side. Weights are multiples of [`RELAX_WEIGHT_UNIT`], so that the sum of a few is exact and does
+/// not depend on their order; `size` is rounded, because a device may divide with an error in the last place.
+pub fn relax_weight(depth: f32, size: f32) -> f32 {
     let relative = depth * PER_RELAX_FROM;
-    (relative * relative * (1.0 / RELAX_WEIGHT_UNIT)).floor().min(MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT)
+    let size = (size * RELAX_SIZES + 0.5).floor().max(1.0) / RELAX_SIZES;
+    (relative * relative * size * (1.0 / RELAX_WEIGHT_UNIT))
+        .floor()
+        .min(MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT)
         * RELAX_WEIGHT_UNIT
 }
 
 /// Unit of the weights. A smaller one would leave no room for the sum of more than a few weights in the 24 bits of an f32.
 pub const RELAX_WEIGHT_UNIT: f32 = 1.0 / 8192.0;
+
+/// Parts to which the size of a sphere in a weight is rounded. A weight is at least one part of 1, and so above 0.
+pub const RELAX_SIZES: f32 = 1024.0;
 
 /// The factor from a depth to units of [`RELAX_FROM`].
 pub const PER_RELAX_FROM: f32 = 1.0 / RELAX_FROM;

@@ -401,7 +401,7 @@ fn a_solve_may_scatter_as_rounding_makes_it_and_an_error_in_it_is_named() {
     let pile = || crate::files::builtin("pile50").unwrap().load(&[]).unwrap().build().unwrap();
     let context = context();
     let mut lockstep = Lockstep::new(pile(), context, 0, Lockstep::ROUNDING).unwrap();
-    lockstep.skip(140).unwrap();
+    lockstep.skip(302).unwrap();
     let last_contact = |id: u32| lockstep.contacts.get(&id).copied().unwrap_or(NEVER);
     let (system, time) = (&lockstep.system, lockstep.steps as f64 * lockstep.system.dt);
     let found =
@@ -415,8 +415,8 @@ fn a_solve_may_scatter_as_rounding_makes_it_and_an_error_in_it_is_named() {
     for (module, text, instead) in [
         (
             "solve_constraints",
-            "select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u)",
-            "select(1.0, 1.899, batch_of_dispatch() > 1u)",
+            "select(1.0, block.over_relaxation, batch > 1u",
+            "select(1.0, 1.899, batch > 1u",
         ),
         (
             "solve_constraints",

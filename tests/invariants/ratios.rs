@@ -1,9 +1,10 @@
 //! Large ratios of sizes and masses.
 
 use carom::{
-    Backend, Simulation, System,
+    Backend, Side, Simulation, Sphere, Surface, System,
     scene::{Fill, Scene},
 };
+use glam::DVec3;
 
 use crate::support::{gas, momentum, simulate};
 
@@ -11,6 +12,7 @@ on_each_backend!(
     radii_of_one_to_ten_keep_order_gaps_and_energy,
     radii_of_one_to_fifty_keep_order_gaps_and_energy,
     masses_of_one_to_a_million_keep_the_momentum,
+    large_spheres_that_land_on_small_ones_press_none_into_the_floor,
 );
 
 fn hold(system: &System, backend: Backend, steps: u32) -> Simulation {
@@ -83,5 +85,48 @@ fn masses_of_one_to_a_million_keep_the_momentum(backend: Backend) {
         assert!(change <= 1e-5, "momentum {change:e}");
         let error = simulation.summary().momentum_error.unwrap();
         assert!(error <= 1e-5, "momentum {error:e} of sqrt(2 M E)");
+    }
+}
+
+// A large sphere lands on a layer of small ones after a fall of 85 d and 180 d. It squeezes several of them between itself and the
+// floor. While it went on along its free path after the first of these contacts, small spheres ended .03 to .15 d inside the floor.
+fn large_spheres_that_land_on_small_ones_press_none_into_the_floor(backend: Backend) {
+    let surface = Surface { restitution: 0.5, friction: 0.5, ..Surface::default() };
+    for (ratio, speed, seed) in [(10.0, 13.0, 2), (10.0, 13.0, 3), (20.0, 19.0, 2), (20.0, 19.0, 5)] {
+        let edge = 3.0 * ratio;
+        let count = (0.28 * edge * edge) as u64;
+        let layer = Fill::random(count).region([0.0; 3], [edge, edge, 1.3]);
+        let mut system = Scene::new(0.05)
+            .seed(seed)
+            .gravity(DVec3::NEG_Z)
+            .bounds([0.0; 3], [edge, edge, 4.0 * ratio])
+            .sides([Side::Periodic, Side::Periodic, Side::Wall])
+            .surface("default", surface, 6.0 / std::f64::consts::PI)
+            .fill(layer)
+            .build()
+            .unwrap();
+        system.spheres.push(Sphere {
+            id: count as u32,
+            position: DVec3::new(0.5 * edge, 0.5 * edge, 0.5 * ratio + 3.0),
+            velocity: DVec3::new(0.3, 0.1, -speed),
+            radius: 0.5 * ratio,
+            mass: ratio.powi(3),
+            ..Sphere::default()
+        });
+        let mut simulation = simulate(&system, backend);
+        let mut deepest = 0.0f64;
+        let mut turned = false;
+        for _ in 0..60 {
+            deepest = deepest.max(simulation.step().unwrap().deepest_overlap);
+            turned |= simulation.spheres().last().unwrap().velocity.z > 0.0;
+        }
+        let s = simulation.summary();
+        println!(
+            "{backend:?} 1:{ratio}, seed {seed}: overlap {deepest:.4}, crowded {}, late {}",
+            s.crowded, s.late
+        );
+        assert!(turned && s.crowded > 0, "the large sphere does not land");
+        assert_eq!(s.late, 0);
+        assert!(deepest <= 0.01, "1:{ratio}, seed {seed}: overlap {deepest}");
     }
 }

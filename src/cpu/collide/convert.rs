@@ -7,7 +7,7 @@ use crate::{
         collide::{Body, Counts},
         event::View,
     },
-    state::constants::{MOST_HITS, WALL},
+    state::constants::{HEAVY, MOST_HITS, WALL},
 };
 
 // Removes the approach speed of a new resting contact, if a contact constraint can hold the pair until the substep ends.
@@ -39,13 +39,27 @@ pub(super) fn convert_to_resting(
     true
 }
 
-// Counts an impact that loses energy. A pair that collides repeatedly becomes a resting contact.
-pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
+// Counts an impact that loses energy. A pair that collides repeatedly becomes a resting contact; true if it is one.
+pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) -> bool {
     if view.world.rests && e < 1.0 && view.lists.hit(i, partner) > MOST_HITS {
         view.converted.insert(i);
         if partner & WALL == 0 {
             view.converted.insert(partner as usize);
         }
+        return true;
+    }
+    false
+}
+
+// Holds a sphere that squeezes a much lighter one: its contact decides its path from here on. A later impact would leave it at a
+// place on its free path, deep inside the light sphere.
+pub(super) fn hold_heavy(view: &View, a: &Body, b: &Body) {
+    let [of_a, of_b] = [a, b].map(Body::inverse_mass);
+    if of_a > 0.0 && of_b >= HEAVY * of_a {
+        view.pressed.hold(a.index);
+    }
+    if of_b > 0.0 && of_a >= HEAVY * of_b {
+        view.pressed.hold(b.index);
     }
 }
 

@@ -124,19 +124,11 @@ impl Finder<'_> {
             // Both spheres were stopped in this substep.
             return;
         }
-        let past = self.past.iter().find(|constraint| constraint.j == j as u32);
-        // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
-        let is_as_before =
-            |k: usize| view.clock[k] == 0.0 && state.spin[k].w < 0.0 && state.inverse_mass(k) != 0.0;
-        if let Some(constraint) = past
-            && is_as_before(i)
-            && is_as_before(j)
-            && constraint.image == candidate.code()
-            // The normal of a bounce is that of its arrival. A sphere with several bounces has only moved to the first one.
-            && constraint.closing >= 0.0
-        {
-            let impulse = self.warm(past, constraint.normal, true);
-            return task.push(ContactConstraint { impulse, ..*constraint }, view.yields(i) || view.yields(j));
+        let yields = view.yields(i) || view.yields(j);
+        // Gravity and impacts may have stopped one of the two.
+        let mass = 1.0 / (state.inverse_mass(i) + state.inverse_mass(j));
+        if let Some(constraint) = self.past.iter().find(|constraint| constraint.j == j as u32) {
+            return task.push(ContactConstraint { mass, ..*constraint }, yields);
         }
         let diameter = state.radius(i) + state.radius(j);
         let (mut d, _, now) = view.in_lab(i, j, shift);
@@ -145,30 +137,24 @@ impl Finder<'_> {
         let relative = state.velocity(i) - state.velocity(j);
         let approach = -normal.dot(relative);
         let is_converted = view.is_converted(i, j as u32);
-        let is_resting = past.is_some()
-            || is_converted
+        let is_resting = is_converted
             || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift).ahead > CONSTRAINT_AHEAD);
         if !is_resting {
             return;
         }
-        task.converted += u64::from(past.is_none() && is_converted);
-        let Some(surface) = self.lossy_surface(j, past) else { return };
-        let mut closing = closing_speed(gap, diameter, view.frame.h);
-        if let Some(constraint) = past {
-            if constraint.closing < 0.0 {
-                closing = constraint.closing;
-            }
-        } else if let Some(speed) = self.bounce(j, approach, normal, now + gap.max(0.0) / approach) {
+        task.converted += u64::from(is_converted);
+        let Some(surface) = self.lossy_surface(j, None) else { return };
+        let mut closing = closing_speed(gap, diameter, self.left(now));
+        if let Some(speed) = self.bounce(j, approach, normal, now + gap.max(0.0) / approach) {
             closing = -speed;
             // A sphere in flight keeps its path until it arrives.
             let time = gap.max(0.0) / approach;
             d += relative * time;
             (distance, normal) = along(d);
-            let left = (view.frame.h - (now + time)).max(SHORTEST * view.frame.h);
+            let left = self.left(now + time);
             let in_flight = [i, j].into_iter().filter(|&k| self.is_in_flight(k));
             task.flights.extend(in_flight.map(|k| (k as u32, left)));
         }
-        let yields = view.yields(i) || view.yields(j);
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: j as u32,
@@ -176,9 +162,9 @@ impl Finder<'_> {
             normal,
             closing,
             share: distance / diameter,
-            mass: 1.0 / (state.inverse_mass(self.i) + state.inverse_mass(j)),
+            mass,
             surface,
-            impulse: self.warm(past, normal, yields),
+            impulse: ContactImpulse::default(),
         };
         task.push(constraint, yields);
     }
@@ -202,6 +188,12 @@ impl Finder<'_> {
         let speed = surface.restitution_at(arrival) * arrival;
         let parting = speed + g * (after - after_j);
         (speed > view.world.slow_speed(view.frame.h) && parting > 0.0).then_some(parting)
+    }
+
+    // Time from `now` to the end of the substep, for which a constraint limits the approach.
+    fn left(&self, now: f32) -> f32 {
+        let h = self.view.frame.h;
+        (h - now).max(SHORTEST * h)
     }
 
     // The times during which gravity adds to a sphere's velocity in the falling frame until time `t`, and from then to the end
@@ -301,13 +293,14 @@ impl Finder<'_> {
         if !is_resting {
             return;
         }
+        let left = if self.slow.is_some() { view.frame.h } else { self.left(view.clock[i]) };
         task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, partner));
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: partner,
             image: if moves { task.wall_velocities.len() as u32 } else { STANDS },
             normal,
-            closing: closing_speed(gap, 2.0 * radius, view.frame.h),
+            closing: closing_speed(gap, 2.0 * radius, left),
             share: 1.0,
             mass: 1.0 / state.inverse_mass(self.i),
             surface: surface as u32,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, EMPTY, WallVelocity},
-    state::constants::WALL,
+    state::constants::{MOST_OVER_RELAXATION, OVER_RELAXATION, WALL},
 };
 
 /// How an iteration solves the contact constraints of each block.
@@ -21,8 +21,8 @@ use crate::{
 pub struct Method {
     /// At least 1.
     pub sweeps: u32,
-    /// Factor on the change of normal impulses.
-    pub relaxation: f32,
+    /// Whether normal impulses change by more than one constraint alone needs.
+    pub over_relaxes: bool,
 }
 
 thread_local! {
@@ -64,7 +64,6 @@ unsafe fn solve_with<N: Number>(
     method: Method,
     bundles: &mut Vec<Bundle>,
 ) -> f32 {
-    let relaxation = N::splat(method.relaxation);
     let mut none = ContactConstraint::NONE;
     touch(block.constraints);
     let (constraints, constraint_count) = (block.constraints.as_mut_ptr(), block.constraints.len());
@@ -74,6 +73,7 @@ unsafe fn solve_with<N: Number>(
     }
     // Bundles are filled where they are: they are too large to copy.
     let bundles = &mut bundles[..count];
+    let mut heavier = N::splat(0.0);
     for (bundle, places) in bundles.iter_mut().zip(block.order.chunks_exact(LANES)) {
         bundle.clear(&raw mut none);
         for (k, &place) in places.iter().enumerate().filter(|(_, place)| **place != EMPTY) {
@@ -82,8 +82,10 @@ unsafe fn solve_with<N: Number>(
             unsafe { bundle.enter(bodies, constraints.add(place as usize), block.wall_velocities, k) };
         }
         // SAFETY: the pointers are those of constraints, or of `none`.
-        unsafe { bundle.transpose::<N>() };
+        heavier = heavier.or_larger(unsafe { bundle.transpose::<N>() });
     }
+    let heavier = heavier.to_array().into_iter().fold(0.0, solve::larger);
+    let relaxation = N::splat(if method.over_relaxes { over_relaxation(heavier) } else { 1.0 });
     for _ in 1..method.sweeps {
         for bundle in bundles.iter_mut() {
             // SAFETY: guaranteed by the caller.
@@ -99,6 +101,11 @@ unsafe fn solve_with<N: Number>(
         }
     }
     most.to_array().into_iter().fold(0.0, solve::larger)
+}
+
+// Factor on the change of normal impulses. `heavier` is the largest share of the heavier sphere in the mass of a pair.
+fn over_relaxation(heavier: f32) -> f32 {
+    (2.0 / (1.0 + (1.0 - heavier).max(0.0).sqrt())).clamp(OVER_RELAXATION, MOST_OVER_RELAXATION)
 }
 
 // Loads constraints into the cache. In the order of the colours every load would wait for memory; in their own order the
@@ -201,9 +208,10 @@ impl Bundle {
         self.constraints[k] = entered;
     }
 
-    // Reads the numbers of the constraints, and completes those that `enter` has begun.
+    // Reads the numbers of the constraints, and completes those that `enter` has begun. Returns the share of the heavier sphere in the
+    // mass of each pair; 0 if one of the two does not move.
     #[inline(always)]
-    unsafe fn transpose<N: Number>(&mut self) {
+    unsafe fn transpose<N: Number>(&mut self) -> N {
         // SAFETY: guaranteed by the caller; the rows lie within the constraints.
         let of_normals = unsafe { N::load(rows_at(self.constraints, 0).map(<*mut Row>::cast_const)) };
         for (numbers, of_normals) in self.numbers.iter_mut().zip(of_normals) {
@@ -237,6 +245,8 @@ impl Bundle {
             self.numbers[TURNED + 1] = (part * eased[1]).to_array();
             self.numbers[TURN] = turns[0].to_array();
         }
+        let both_move = N::both(inverse[0].is_above(zero), inverse[1].is_above(zero));
+        N::select(both_move, inverse[0].or_larger(inverse[1]) * mass, zero)
     }
 
     // Writes the impulses to the constraints.
@@ -487,9 +497,9 @@ mod tests {
     fn constraints_side_by_side_have_the_bits_of_constraints_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
         let cases = [1, 7, 8, 9, 40, 200].into_iter().flat_map(|count| {
-            [(false, 1, 1.0), (true, 1, 1.9), (false, 3, 1.9)].into_iter().flat_map(
-                move |(wild, sweeps, relaxation)| {
-                    [false, true].map(|any| (count, wild, Method { sweeps, relaxation }, any))
+            [(false, 1, false), (true, 1, true), (false, 3, true)].into_iter().flat_map(
+                move |(wild, sweeps, over_relaxes)| {
+                    [false, true].map(|any| (count, wild, Method { sweeps, over_relaxes }, any))
                 },
             )
         });
@@ -504,16 +514,40 @@ mod tests {
         });
         let surfaces = surfaces.as_flattened();
         for (count, wild, method, any_processor) in cases {
+            // In some cases every seventh sphere is heavy.
+            let heavy = if count % 5 == 0 { 1e-3 } else { 1.0 };
+            let inverse_mass = |k: u32| {
+                // Every ninth sphere is fixed or asleep.
+                if k.is_multiple_of(9) {
+                    0.0
+                } else if k.is_multiple_of(7) {
+                    heavy
+                } else {
+                    1.0
+                }
+            };
             let mut bodies: Vec<Body> = (0..OWN)
                 .map(|k| Body {
-                    // Every ninth sphere is fixed or asleep.
-                    motion: if k.is_multiple_of(9) { Vec4::ZERO } else { vector(&mut rng).extend(1.0) },
+                    motion: if k.is_multiple_of(9) {
+                        Vec4::ZERO
+                    } else {
+                        vector(&mut rng).extend(inverse_mass(k))
+                    },
                     spin: vector(&mut rng).extend(0.4 + 0.2 * rng.random::<f32>()),
                 })
                 .collect();
             let mut wall_velocities = vec![];
             let new = |k| constraint(&mut rng, (k, wild), &mut wall_velocities);
             let mut all: Vec<ContactConstraint> = (0..count).map(new).collect();
+            let mut lightest = 0.5f32;
+            for constraint in all.iter_mut().filter(|constraint| constraint.j & WALL == 0) {
+                let [a, b] = [constraint.i, constraint.j].map(inverse_mass);
+                if a > 0.0 && b > 0.0 {
+                    constraint.mass = 1.0 / (a + b);
+                    lightest = lightest.min(1.0 - a.max(b) * constraint.mass);
+                }
+            }
+            let relaxation = if method.over_relaxes { (2.0 / (1.0 + lightest.sqrt())).max(1.9) } else { 1.0 };
             let order = ordered(&all, &bodies);
             let (mut one_by_one, mut constraints) = (bodies.clone(), all.clone());
             let one = Bodies { all: Disjoint::new(&mut one_by_one), surfaces };
@@ -524,7 +558,7 @@ mod tests {
                 for &place in order.iter().filter(|&&place| place != EMPTY) {
                     // SAFETY: there is only one thread.
                     most[0] = solve::larger(most[0], unsafe {
-                        one.solve(&mut constraints[place as usize], &wall_velocities, method.relaxation)
+                        one.solve(&mut constraints[place as usize], &wall_velocities, relaxation)
                     });
                 }
                 ever = solve::larger(ever, most[0]);
@@ -586,6 +620,49 @@ mod tests {
         let yields = |&place: &u32| !moving(&constraints[place as usize]).is_empty();
         assert!((0..constraints.len() as u32).filter(yields).eq(places));
         order
+    }
+
+    // A heavy sphere presses a light one on a wall. The over-relaxed sweeps of all batches leave .009 of the approach at a mass ratio of
+    // 1,000 and .31 at 8,000; with a factor of 1.9 they leave .12 and .78.
+    #[test]
+    fn the_factor_of_over_relaxation_follows_the_mass_ratio() {
+        assert_eq!(over_relaxation(0.5), OVER_RELAXATION);
+        assert_eq!(over_relaxation(1.0), MOST_OVER_RELAXATION);
+        for (ratio, factor, left) in [(1000.0, 1.9387, 0.02), (8000.0, 1.9779, 0.33)] {
+            let bodies = [
+                Body { motion: Vec4::new(0.0, 0.0, -1.0, 1.0 / ratio), spin: Vec4::new(0.0, 0.0, 0.0, 5.0) },
+                Body { motion: Vec4::W, spin: Vec4::new(0.0, 0.0, 0.0, 0.5) },
+            ];
+            let contact = |i: u32, j: u32, mass: f32| ContactConstraint {
+                i,
+                j,
+                image: if j & WALL == 0 { 13 } else { STANDS },
+                normal: Vec3::Z,
+                mass,
+                share: 1.0,
+                surface: 0,
+                ..ContactConstraint::default()
+            };
+            let mut constraints = [contact(0, 1, 1.0 / (1.0 + 1.0 / ratio)), contact(1, WALL, 1.0)];
+            let heavier = constraints[0].mass;
+            assert!((over_relaxation(heavier) - factor).abs() < 1e-3, "{}", over_relaxation(heavier));
+            let order = ordered(&constraints, &bodies);
+            let surface =
+                Surface { restitution: 0.0, friction: 0.0, rolling: 0.0, twisting: 0.0, threshold: 0.0 };
+            let mut moved = bodies;
+            let bodies = Bodies { all: Disjoint::new(&mut moved), surfaces: &[surface] };
+            let mut block = BlockOfTask {
+                number: 0,
+                place: 0,
+                yields: true,
+                order: &order,
+                constraints: &mut constraints,
+                wall_velocities: &[],
+            };
+            // SAFETY: there is only one thread.
+            unsafe { solve_block(&bodies, &mut block, Method { sweeps: 108, over_relaxes: true }) };
+            assert!(moved[0].motion.z.abs() < left, "{ratio}: {}", moved[0].motion.z);
+        }
     }
 
     // A sphere with more contacts than colours.
