@@ -491,6 +491,44 @@ mod tests {
         constraint
     }
 
+    // Spheres of a block. Every ninth is fixed or asleep; of the others, every seventh has the inverse mass `heavy`, the rest 1.
+    fn spheres(rng: &mut impl Rng, heavy: f32) -> Vec<Body> {
+        let mut sphere = |k: u32| {
+            let inverse_mass = if k.is_multiple_of(7) { heavy } else { 1.0 };
+            Body {
+                motion: if k.is_multiple_of(9) { Vec4::ZERO } else { vector(rng).extend(inverse_mass) },
+                spin: vector(rng).extend(0.4 + 0.2 * rng.random::<f32>()),
+            }
+        };
+        (0..OWN).map(&mut sphere).collect()
+    }
+
+    // Sets the reduced masses of the pairs in which both spheres move. Returns the least share of a sphere in the mass of such a pair.
+    fn set_masses(constraints: &mut [ContactConstraint], bodies: &[Body]) -> f32 {
+        let mut lightest = 0.5f32;
+        for constraint in constraints.iter_mut().filter(|constraint| constraint.j & WALL == 0) {
+            let [a, b] = [constraint.i, constraint.j].map(|k| bodies[k as usize].motion.w);
+            if a > 0.0 && b > 0.0 {
+                constraint.mass = 1.0 / (a + b);
+                lightest = lightest.min(1.0 - a.max(b) * constraint.mass);
+            }
+        }
+        lightest
+    }
+
+    // With and without friction, and with each kind of resistance.
+    fn surfaces() -> [[Surface; 4]; 2] {
+        [0.4, 0.0].map(|friction| {
+            [[0.0; 2], [0.04, 0.0], [0.0, 0.08], [0.08, 0.04]].map(|[rolling, twisting]| Surface {
+                restitution: 0.5,
+                friction,
+                rolling,
+                twisting,
+                threshold: 0.0,
+            })
+        })
+    }
+
     // Eight lanes, of which some are empty, give the same bits as one constraint after another. The colours keep the constraints of
     // each sphere in bundles of their own, and their order is complete.
     #[test]
@@ -503,50 +541,15 @@ mod tests {
                 },
             )
         });
-        let surfaces = [0.4, 0.0].map(|friction| {
-            [[0.0; 2], [0.04, 0.0], [0.0, 0.08], [0.08, 0.04]].map(|[rolling, twisting]| Surface {
-                restitution: 0.5,
-                friction,
-                rolling,
-                twisting,
-                threshold: 0.0,
-            })
-        });
+        let surfaces = surfaces();
         let surfaces = surfaces.as_flattened();
         for (count, wild, method, any_processor) in cases {
             // In some cases every seventh sphere is heavy.
-            let heavy = if count % 5 == 0 { 1e-3 } else { 1.0 };
-            let inverse_mass = |k: u32| {
-                // Every ninth sphere is fixed or asleep.
-                if k.is_multiple_of(9) {
-                    0.0
-                } else if k.is_multiple_of(7) {
-                    heavy
-                } else {
-                    1.0
-                }
-            };
-            let mut bodies: Vec<Body> = (0..OWN)
-                .map(|k| Body {
-                    motion: if k.is_multiple_of(9) {
-                        Vec4::ZERO
-                    } else {
-                        vector(&mut rng).extend(inverse_mass(k))
-                    },
-                    spin: vector(&mut rng).extend(0.4 + 0.2 * rng.random::<f32>()),
-                })
-                .collect();
+            let mut bodies = spheres(&mut rng, if count % 5 == 0 { 1e-3 } else { 1.0 });
             let mut wall_velocities = vec![];
             let new = |k| constraint(&mut rng, (k, wild), &mut wall_velocities);
             let mut all: Vec<ContactConstraint> = (0..count).map(new).collect();
-            let mut lightest = 0.5f32;
-            for constraint in all.iter_mut().filter(|constraint| constraint.j & WALL == 0) {
-                let [a, b] = [constraint.i, constraint.j].map(inverse_mass);
-                if a > 0.0 && b > 0.0 {
-                    constraint.mass = 1.0 / (a + b);
-                    lightest = lightest.min(1.0 - a.max(b) * constraint.mass);
-                }
-            }
+            let lightest = set_masses(&mut all, &bodies);
             let relaxation = if method.over_relaxes { (2.0 / (1.0 + lightest.sqrt())).max(1.9) } else { 1.0 };
             let order = ordered(&all, &bodies);
             let (mut one_by_one, mut constraints) = (bodies.clone(), all.clone());
