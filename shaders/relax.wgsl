@@ -126,7 +126,7 @@ fn is_needed() -> bool {
 // pair, and 1 for walls.
 fn relax_weight(depth: f32, size: f32) -> f32 {
     let relative = depth * PER_RELAX_FROM;
-    // A power of two, so that the division is exact.
+    // Rounded, because a device may divide with an error in the last place.
     let rounded = max(floor(size * RELAX_SIZES + 0.5), 1.0) * (1.0 / RELAX_SIZES);
     let units = floor(relative * relative * rounded * (1.0 / RELAX_WEIGHT_UNIT));
     return min(units, MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT) * RELAX_WEIGHT_UNIT;

@@ -49,11 +49,11 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
     return NO_PAST;
 }
 
-// The constraint of this substep.
-fn present_constraint(i: u32, j: u32) -> Past {
+// The constraint of this substep with an image of a sphere, or with a wall, whose code is 0.
+fn present_constraint(i: u32, j: u32, code: u32) -> Past {
     for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-        if constraint_partner(constraint) == j {
-            let at = place_of_constraint(constraint);
+        let at = place_of_constraint(constraint);
+        if constraint_partner(constraint) == j && code_of_constraint(at) == code {
             return Past(impulse_of(constraint), true, vector(at), word(at + CLOSING_PLACE), word(at + MASS_PLACE + 1u));
         }
     }
@@ -126,7 +126,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     var closing = closing_speed(gap, diameter, select(frame.h, left_from(now), again));
     var past = NO_PAST;
     if again {
-        past = present_constraint(i, j);
+        past = present_constraint(i, j, c.link);
         if past.found {
             *constraint = ContactConstraint(j, c.link, past.normal, past.closing, past.share, 1.0 / inverse_mass, past.impulse, number, vec3f(0.0), 0u);
             return true;
@@ -205,7 +205,7 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
     let rank = tags[i].rank;
     var past = NO_PAST;
     if again {
-        past = present_constraint(i, j);
+        past = present_constraint(i, j, 0u);
         var is_converted = false;
         var ahead = 0.0;
         if HAS_SHAPES && number >= wall_count() {

@@ -163,9 +163,8 @@ fn ordered_block(colour: u32, number: u32) -> OrderedBlock {
     return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS, pool_word(head + 3u), over_relaxation(bitcast<f32>(pool_word(head + 4u))));
 }
 
-// `heavier` is the largest share of the heavier sphere in the mass of a pair.
+// `heavier` is the largest share of the heavier sphere in the mass of a pair. Twin: `over_relaxation` of src/cpu/rest/lanes.rs.
 fn over_relaxation(heavier: f32) -> f32 { return clamp(2.0 / (1.0 + sqrt(max(1.0 - heavier, 0.0))), OVER_RELAXATION, MOST_OVER_RELAXATION); }
-
 
 var<workgroup> group_colour_count: u32;
 
@@ -217,7 +216,7 @@ fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
     if colours == 0u { return 0.0; }
     stage_spheres(block, lane);
     workgroupBarrier();
-    // The very last iteration removes the oscillations that over-relaxation leaves.
+    // The last iteration of the last batch removes the oscillations that over-relaxation leaves.
     let relaxation = select(1.0, block.over_relaxation, batch > 1u && number + 1u < MOST_ITERATIONS);
     let visits = colours * SWEEPS;
     var change = 0.0;

@@ -289,7 +289,7 @@ impl Pressed {
         self.bytes[i].store(self.bytes[i].load(Relaxed) | 1, Relaxed);
     }
 
-    /// Counts at least 64 contacts with spheres.
+    /// Makes a sphere count as one with 64 contacts or more, for the rest of the substep.
     pub fn hold(&self, i: usize) {
         self.bytes[i].fetch_or(128, Relaxed);
     }

@@ -91,7 +91,7 @@ pub struct Core {
     pub converted: Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: Vec<f32>,
-    /// Pressed contacts of each sphere before the sweep.
+    /// Pressed contacts of each sphere before the sweep; many of one that squeezes a much lighter sphere in the rounds.
     pub pressed: Pressed,
     /// Whether a sphere was stopped in the substep.
     pub is_stopped: bool,

@@ -103,7 +103,7 @@ pub struct View<'a> {
     pub converted: &'a Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: &'a [f32],
-    /// Pressed contacts of each sphere before the sweep.
+    /// Pressed contacts of each sphere before the sweep; many of one that squeezes a much lighter sphere in the rounds.
     pub pressed: &'a Pressed,
     pub sleep: &'a Sleep,
 }
@@ -155,7 +155,8 @@ impl View<'_> {
     }
 
     /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd an impulse spreads over many
-    /// contacts at once, so the order of impacts has no physical meaning. Balls that roll on a table are not in a crowd. A
+    /// contacts at once, so the order of impacts has no physical meaning. Balls that roll on a table are not in a crowd. A sphere that
+    /// squeezes a much lighter one is. A
     /// [late](Self::is_late) impact is converted wherever it happens, unless the path until the end of the substep is too long.
     pub fn converts_crowded(
         &self,

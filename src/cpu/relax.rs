@@ -282,7 +282,7 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
 mod tests {
     use glam::DVec3;
 
-    use crate::{Sphere, System, cpu::Stepper, state::columns::NEVER, step::engine::Engine};
+    use crate::{Side, Sphere, System, cpu::Stepper, state::columns::NEVER, step::engine::Engine};
 
     // The middle one of three spheres overlaps the first one deeply and the last one a little. By a plain mean it would move away
     // from the first one half as far.
@@ -305,5 +305,32 @@ mod tests {
         let moved = spheres[1].position.x - system.spheres[1].position.x;
         assert!((moved - expected).abs() < 2e-6, "{moved} instead of {expected}");
         assert!(expected > 1.8 * 0.5 * (correction(deep) - correction(shallow)), "{expected}");
+    }
+
+    // A small sphere lies .012 of its diameter deep in the floor and .01 of the mean diameter deep in a large one, which is five times
+    // as far. Without the factor for sizes it would be pushed further into the floor.
+    #[test]
+    fn a_small_sphere_under_a_large_one_leaves_the_floor() {
+        let mut system = System { dt: 0.01, ..System::default() };
+        (system.bounds.min, system.bounds.max) = (DVec3::ZERO, DVec3::splat(30.0));
+        system.bounds.sides[2] = Side::Wall;
+        let height = 0.5 - 0.012;
+        let place = |z: f64| DVec3::new(15.0, 15.0, z);
+        let small = Sphere { id: 0, position: place(height), ..Sphere::default() };
+        let large = Sphere {
+            id: 1,
+            position: place(height + 0.99 * 5.5),
+            radius: 5.0,
+            mass: 1000.0,
+            ..Sphere::default()
+        };
+        system.spheres = vec![small, large];
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        stepper.step(0.0, None, false).unwrap();
+        let mut spheres = system.spheres.clone();
+        stepper.read(&mut spheres).unwrap();
+        let moved = spheres[0].position.z - height;
+        // Weights 34.9 of the floor and 24.2 times 2/11 of the large sphere; corrections of .005 up and .022 down.
+        assert!((moved - 0.002).abs() < 1e-4, "{moved}");
     }
 }

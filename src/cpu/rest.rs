@@ -315,7 +315,7 @@ impl Rest {
         let most: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
         // Bit patterns of positive floats are ordered like their values, and those of NaN come last.
         let goes_on = |ended: usize| most[ended - 1].load(Relaxed) > settled.to_bits();
-        // The very last iteration removes the oscillations that over-relaxation leaves.
+        // The last iteration of the last batch removes the oscillations that over-relaxation leaves.
         let is_last = |iteration: usize| batch == Some(ITERATION_BATCHES - 1) && iteration + 1 == count;
         let over_relaxes = |iteration: usize| batch.is_some_and(|batch| batch > 0) && !is_last(iteration);
         let (changes, bodies) = (&self.changes, Bodies { all: Disjoint::new(&mut self.lab), surfaces });

@@ -202,7 +202,7 @@ pub const DEEPENED: f32 = 0.0005;
 /// both (D. M. Young, Trans. Amer. Math. Soc. 76, 92 (1954)). A block with a smaller s than that of this factor takes its optimum.
 pub const OVER_RELAXATION: f32 = 1.9;
 
-/// Largest such factor. With a larger one, all sweeps of the batches together would leave most of an oscillation.
+/// Largest such factor. After 108 sweeps of all batches an oscillation has a tenth of its amplitude, .98^108; with 1.99 a third.
 pub const MOST_OVER_RELAXATION: f32 = 1.98;
 
 /// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity

@@ -89,7 +89,7 @@ fn masses_of_one_to_a_million_keep_the_momentum(backend: Backend) {
 }
 
 // A large sphere lands on a layer of small ones after a fall of 85 d and 180 d. It squeezes several of them between itself and the
-// floor. While it went on along its free path after the first of these contacts, small spheres ended .03 to .15 d inside the floor.
+// floor. If it went on along its free path after the first of these contacts, small spheres would end .02 to .15 d inside the floor.
 fn large_spheres_that_land_on_small_ones_press_none_into_the_floor(backend: Backend) {
     let surface = Surface { restitution: 0.5, friction: 0.5, ..Surface::default() };
     for (ratio, speed, seed) in [(10.0, 13.0, 2), (10.0, 13.0, 3), (20.0, 19.0, 2), (20.0, 19.0, 5)] {

@@ -51,8 +51,9 @@ pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) -> bool {
     false
 }
 
-// Holds a sphere that squeezes a much lighter one: its contact decides its path from here on. A later impact would leave it at a
-// place on its free path, deep inside the light sphere.
+// Holds a sphere that squeezes a much lighter one: its contact decides its path from here on, and a later impact would leave it at a
+// place on its free path, deep inside the light sphere. So it counts as pressed by many spheres: its further impacts become contacts as
+// in a crowd, and it is not in flight where contacts bounce.
 pub(super) fn hold_heavy(view: &View, a: &Body, b: &Body) {
     let [of_a, of_b] = [a, b].map(Body::inverse_mass);
     if of_a > 0.0 && of_b >= HEAVY * of_a {

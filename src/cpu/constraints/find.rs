@@ -125,9 +125,12 @@ impl Finder<'_> {
             return;
         }
         let yields = view.yields(i) || view.yields(j);
-        // Gravity and impacts may have stopped one of the two.
+        // The rounds may have stopped one of the two.
         let mass = 1.0 / (state.inverse_mass(i) + state.inverse_mass(j));
-        if let Some(constraint) = self.past.iter().find(|constraint| constraint.j == j as u32) {
+        let is_of_pair = |constraint: &&ContactConstraint| {
+            constraint.j == j as u32 && constraint.image == candidate.code()
+        };
+        if let Some(constraint) = self.past.iter().find(is_of_pair) {
             return task.push(ContactConstraint { mass, ..*constraint }, yields);
         }
         let diameter = state.radius(i) + state.radius(j);
@@ -209,7 +212,7 @@ impl Finder<'_> {
         }
     }
 
-    // Whether a sphere had no pressed contact with another one before the sweep.
+    // Whether a sphere had no pressed contact with another one before the sweep, and squeezes no much lighter one.
     fn is_in_flight(&self, k: usize) -> bool {
         self.view.pressed.spheres(k) == 0
     }
