@@ -143,7 +143,7 @@ fn rougher_grains_lie_in_steeper_heaps() {
 
 tier!(long "about 4 min": rougher_grains_lie_in_steeper_heaps_of_thousands);
 fn rougher_grains_lie_in_steeper_heaps_of_thousands() {
-    rougher_is_steeper(12.0, 1);
+    rougher_is_steeper(12.0, 4);
 }
 
 tier!(campaign "half an hour on two cores": rougher_grains_lie_in_steeper_heaps_of_thirty_thousand);
