@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds carom and runs its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing: a C linker, a
 # software Vulkan adapter where there is no adapter at all, and a display in memory for the tests of the window.
-#   tests/run.sh                    the default tier: less than 15 minutes on two fast cores, after the build; half an hour on slow ones
+#   tests/run.sh                    the default tier: about 15 minutes on two fast cores, after the build; half an hour on slow ones
 #   tests/run.sh --long             the default and the long tier: less than two hours
 #   tests/run.sh --campaign         lists the tests of the campaign, which take hours or a machine that does nothing else
 #   tests/run.sh --campaign NAME    runs those of them whose names contain NAME, one at a time, and shows what they print

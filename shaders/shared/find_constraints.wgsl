@@ -105,6 +105,13 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     if surface.restitution >= 1.0 { return false; }
     let inverse_mass = bodies[i].inverse_mass + bodies[j].inverse_mass;
     if inverse_mass == 0.0 { return false; }
+    if again {
+        let present = present_constraint(i, j, c.link);
+        if present.found {
+            *constraint = ContactConstraint(j, c.link, present.normal, present.closing, present.share, 1.0 / inverse_mass, present.impulse, number, vec3f(0.0), 0u);
+            return true;
+        }
+    }
     let radius = bodies[i].radius;
     let their_radius = bodies[j].radius;
     let diameter = radius + their_radius;
@@ -126,11 +133,6 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     var closing = closing_speed(gap, diameter, select(frame.h, left_from(now), again));
     var past = NO_PAST;
     if again {
-        past = present_constraint(i, j, c.link);
-        if past.found {
-            *constraint = ContactConstraint(j, c.link, past.normal, past.closing, past.share, 1.0 / inverse_mass, past.impulse, number, vec3f(0.0), 0u);
-            return true;
-        }
         let is_converted = (c.flags & HITS) > MOST_HITS;
         if !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift).ahead > CONSTRAINT_AHEAD) { return false; }
         has_new_constraint = true;

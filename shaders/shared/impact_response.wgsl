@@ -184,7 +184,7 @@ fn convert_to_resting(a: ptr<function, ImpactBody>, partner: u32, normal: vec3f,
 // Holds a sphere that squeezes a much lighter one: its further impacts count as in a crowd. Twin: `hold_heavy` of
 // src/cpu/collide/convert.rs, which gives the reasons.
 fn hold_heavy(i: u32, inverse_mass: f32, other: f32) {
-    if inverse_mass > 0.0 && other >= HEAVY * inverse_mass { atomicOr(&work[frame.at_pressed + i], 64u); }
+    if inverse_mass > 0.0 && other >= HEAVY * inverse_mass { atomicOr(&work[frame.at_pressed + i], MANY_CONTACTS); }
 }
 
 // Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.

@@ -6,7 +6,10 @@ use std::{
     sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
 };
 
-use crate::cpu::{order::Order, parallel::for_ranges};
+use crate::{
+    cpu::{order::Order, parallel::for_ranges},
+    state::constants::MANY_CONTACTS,
+};
 
 /// Up to this share of the spheres, one in `FEW`, it is faster to count the contacts of each than those of all.
 const FEW: u64 = 8;
@@ -270,15 +273,15 @@ impl Pressed {
 
     /// Sets the contacts of a sphere: their number with spheres, and whether any is with a wall.
     pub fn set(&self, i: usize, spheres: u8, on_wall: bool) {
-        self.bytes[i].store((2 * spheres.min(64)) | u8::from(on_wall), Relaxed);
+        self.bytes[i].store((2 * spheres.min(MANY_CONTACTS)) | u8::from(on_wall), Relaxed);
     }
 
-    /// Counts a contact with a sphere. The count stops near 64. No other thread may change the count of the sphere at the
+    /// Counts a contact with a sphere. The count stops near [`MANY_CONTACTS`]. No other thread may change the count of the sphere at the
     /// same time, or it is lost.
     #[inline]
     pub fn add(&self, i: usize) {
         let count = self.bytes[i].load(Relaxed);
-        if count < 128 {
+        if count < 2 * MANY_CONTACTS {
             self.bytes[i].store(count + 2, Relaxed);
         }
     }
@@ -289,9 +292,9 @@ impl Pressed {
         self.bytes[i].store(self.bytes[i].load(Relaxed) | 1, Relaxed);
     }
 
-    /// Makes a sphere count as one with 64 contacts or more, for the rest of the substep.
+    /// Makes a sphere count as one with [`MANY_CONTACTS`] with spheres or more, for the rest of the substep.
     pub fn hold(&self, i: usize) {
-        self.bytes[i].fetch_or(128, Relaxed);
+        self.bytes[i].fetch_or(2 * MANY_CONTACTS, Relaxed);
     }
 
     /// Whether a sphere has any contact.

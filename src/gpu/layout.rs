@@ -37,7 +37,7 @@ macro_rules! regions {
                 wall_hits: [1; s.resting(s.spheres)],
                 /// Last batch of iterations, plus 1, in which the sphere was in contact.
                 in_contact: [1; s.resting(s.spheres)],
-                /// Pressed contacts of each sphere with spheres before the sweep; 64 or more of one that squeezes a much lighter sphere
+                /// Pressed contacts of each sphere with spheres before the sweep; `MANY_CONTACTS` or more of one that squeezes a much lighter sphere
                 /// in the rounds.
                 pressed: [1; s.resting(s.spheres)],
                 /// Time from the bounce of each sphere in a crowd to the end of the substep, as the bits of a float.

@@ -377,6 +377,7 @@ fn shared_constants() -> String {
         ("SAMPLE", sums::SAMPLE as u32),
         ("MOST_HITS", constants::MOST_HITS.into()),
         ("CROWDED_CONTACTS", constants::CROWDED_CONTACTS.into()),
+        ("MANY_CONTACTS", constants::MANY_CONTACTS.into()),
         ("HELD_CONTACTS", constants::HELD_CONTACTS.into()),
     ] {
         declare(name, format!("{value}u"));

@@ -121,6 +121,9 @@ pub const HELD_CONTACTS: u8 = 2;
 /// Least mass ratio of a sphere and one that it squeezes for which its further impacts in the substep count as in a crowd.
 pub const HEAVY: f32 = 8.0;
 
+/// Pressed contacts with spheres that such a sphere counts as, at least. A power of two, and not below the other numbers of contacts.
+pub const MANY_CONTACTS: u8 = 64;
+
 /// An impact in a crowd that is not late becomes a resting contact only if its surfaces approach each other by at most this path in a
 /// substep, in diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;

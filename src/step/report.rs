@@ -84,8 +84,8 @@ pub struct StepReport {
     pub late: u64,
     /// Impacts in a crowd, solved as resting contacts, under gravity and with a restitution below 1: the partners together
     /// have three or more pressed contacts with spheres, or a sphere in flight, a wall or a fixed sphere meets a sphere that
-    /// has two or more; or one of them squeezes a sphere of at most an eighth of its mass; or a collision would be out of order, and the path of its partners until the end of the substep is
-    /// short. They are not among the impacts.
+    /// has two or more; or one of them squeezes a sphere of at most an eighth of its mass; or a collision would be out of order, and
+    /// the path of its partners until the end of the substep is short. They are not among the impacts.
     pub crowded: u64,
     /// Impacts applied one by one in f64, in substeps whose impacts follow from each other in long chains or would be out of
     /// order, and for some substeps after those; a few of them turn out to be none. Those that are count among the impacts. Such a

@@ -1,6 +1,7 @@
 //! The tiers of tests, and one test per backend.
 //!
-//! - default: seconds each; the whole command takes less than 15 minutes on two quiet cores. No assertion about time.
+//! - default: seconds each, at most three minutes; the whole command takes about 15 minutes on two quiet cores. No assertion about
+//!   time.
 //! - long: up to about ten minutes each; together with the default tier less than two hours on two quiet cores.
 //! - campaign: tests that take longer, and assertions about speed, which need an otherwise idle machine.
 //!
