@@ -1,6 +1,6 @@
 //! Stage `audit`: sums kinetic energy and momentum over all spheres, classifies their speeds and counts non-finite states.
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
 use crate::{
     cpu::parallel::Outputs,
@@ -68,15 +68,19 @@ impl Audit {
                     continue;
                 }
                 let mass = 1.0 / f64::from(state.inverse_mass(i));
+                let center =
+                    state.cell[i].truncate().as_dvec3() * grid.exact_edge + state.offset(i).as_dvec3();
+                part.mass_position += center * mass;
+                if velocity == Vec3::ZERO && state.spin[i].truncate() == Vec3::ZERO {
+                    // It adds 0 to the other sums.
+                    continue;
+                }
                 let v = velocity.as_dvec3();
                 let spin = state.spin[i].truncate().as_dvec3();
                 let inertia = 0.4 * f64::from(state.radius(i)) * f64::from(state.radius(i));
                 part.kinetic += 0.5 * mass * (v.length_squared() + inertia * spin.length_squared());
                 part.spin += 0.5 * mass * inertia * spin.length_squared();
                 part.momentum += v * mass;
-                part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.exact_edge
-                    + state.offset(i).as_dvec3())
-                    * mass;
             }
         });
         let mut total = Part::default();

@@ -2,35 +2,56 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-use glam::Vec4;
+use glam::{IVec3, IVec4, Vec3, Vec4};
 use rayon::prelude::*;
 
 use crate::{
-    cpu::parallel::{Counting, TASK},
+    cpu::{
+        bits::Bits,
+        parallel::{Counting, TASK, for_ranges},
+    },
     state::{columns::State, grid::Grid},
 };
 
 /// Settles positions into their cells, writes the buckets to `keys` and counts the spheres of each bucket in `histogram`.
-/// Returns whether all cells and keys are as before.
-pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[AtomicU32]) -> bool {
-    let changes = AtomicBool::new(false);
+pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[AtomicU32]) {
     histogram.par_iter().with_min_len(16 * TASK).for_each(|n| n.store(0, Relaxed));
     let (counting, edge) = (Counting::here(), grid.edge.extend(f32::INFINITY));
     let spheres = (&mut state.place, &mut state.cell, keys);
     spheres.into_par_iter().with_min_len(TASK).for_each(|(place, cell, key)| {
-        let (mut c, mut offset) = (cell.truncate(), place.truncate());
-        // Most spheres are still in their cells.
-        if (place.cmplt(Vec4::ZERO) | place.cmpge(edge)).any() {
-            (c, offset) = grid.settle(c, offset);
-        }
-        let now = grid.bucket(grid.row(c.y, c.z), c.x) as u32 + grid.levels.part(offset, place.w);
-        if now != *key || c != cell.truncate() {
-            changes.store(true, Relaxed);
-        }
+        let (c, offset, bucket) = settled(grid, edge, *place, *cell);
         *cell = c.extend(cell.w);
         *place = offset.extend(place.w);
-        *key = now;
-        counting.next(&histogram[now as usize]);
+        *key = bucket;
+        counting.next(&histogram[bucket as usize]);
     });
-    !changes.into_inner()
+}
+
+/// Whether all spheres of a set are in the cells and buckets that they were in.
+pub fn stay(grid: &Grid, state: &State, keys: &[u32], set: &Bits) -> bool {
+    let (stay, edge) = (AtomicBool::new(true), grid.edge.extend(f32::INFINITY));
+    for_ranges(state.len(), TASK, |range| {
+        if !stay.load(Relaxed) {
+            return;
+        }
+        set.for_members(range, |i| {
+            let cell = state.cell[i];
+            let (c, _, bucket) = settled(grid, edge, state.place[i], cell);
+            if bucket != keys[i] || c != cell.truncate() {
+                stay.store(false, Relaxed);
+            }
+        });
+    });
+    stay.into_inner()
+}
+
+// Cell, offset and bucket of a sphere.
+#[inline(always)]
+fn settled(grid: &Grid, edge: Vec4, place: Vec4, cell: IVec4) -> (IVec3, Vec3, u32) {
+    let (mut c, mut offset) = (cell.truncate(), place.truncate());
+    // Most spheres are still in their cells.
+    if (place.cmplt(Vec4::ZERO) | place.cmpge(edge)).any() {
+        (c, offset) = grid.settle(c, offset);
+    }
+    (c, offset, grid.bucket(grid.row(c.y, c.z), c.x) as u32 + grid.levels.part(offset, place.w))
 }

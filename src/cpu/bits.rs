@@ -42,22 +42,53 @@ impl Bits {
         words.for_each(|(word, other)| *word.get_mut() = other.load(Relaxed));
     }
 
-    /// Calls `visit` with the indices of a range that are not members, in ascending order. Skips 64 members at a time.
+    // Calls `visit` with each part of a range that lies in one word, and the members within it, as bits of the word.
     #[inline]
-    pub fn for_absent(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+    fn for_words(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, u64)) {
         let mut i = range.start;
         while i < range.end {
             let end = range.end.min((i / 64 + 1) * 64);
-            let mut rest = !self.words[i / 64].load(Relaxed) & (!0 << (i % 64));
-            if !end.is_multiple_of(64) {
-                rest &= (1 << (end % 64)) - 1;
-            }
-            while rest != 0 {
-                visit(i / 64 * 64 + rest.trailing_zeros() as usize);
-                rest &= rest - 1;
-            }
+            visit(i..end, self.words[i / 64].load(Relaxed) & bits_of(&(i..end)));
             i = end;
         }
+    }
+
+    /// Calls `visit` with the members within a range, in ascending order.
+    #[inline]
+    pub fn for_members(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+        self.for_words(range, |part, members| for_bits(part, members, &mut visit));
+    }
+
+    /// Calls `visit` with the indices of a range that are not members, in ascending order. Skips 64 members at a time.
+    #[inline]
+    pub fn for_absent(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+        self.for_words(range, |part, members| {
+            let absent = bits_of(&part) & !members;
+            for_bits(part, absent, &mut visit);
+        });
+    }
+
+    /// Divides a range into parts of at most 64 indices. Calls `visit` with each part and whether all of its indices are members.
+    #[inline]
+    pub fn for_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
+        self.for_words(range, |part, members| {
+            let are_all = members == bits_of(&part);
+            visit(part, are_all);
+        });
+    }
+
+    /// Whether any index of a range is a member.
+    pub fn has_any(&self, range: Range<usize>) -> bool {
+        let mut any = false;
+        self.for_words(range, |_, members| any |= members != 0);
+        any
+    }
+
+    /// Whether all indices of a range are members.
+    pub fn has_all(&self, range: Range<usize>) -> bool {
+        let mut all = true;
+        self.for_parts(range, |_, are_all| all &= are_all);
+        all
     }
 
     /// Calls `visit` with the longest ranges within a range that hold no member, in ascending order.
@@ -169,6 +200,21 @@ impl Bits {
     /// Bytes of the set.
     pub fn bytes(&self) -> usize {
         self.words.len() * 8
+    }
+}
+
+// The bits of a range within one word.
+#[inline]
+fn bits_of(range: &Range<usize>) -> u64 {
+    !0 >> (64 - range.len()) << (range.start % 64)
+}
+
+// Calls `visit` with the indices of a word, given as bits, in ascending order. `part` is any range within the word.
+#[inline]
+fn for_bits(part: Range<usize>, mut bits: u64, visit: &mut impl FnMut(usize)) {
+    while bits != 0 {
+        visit(part.start / 64 * 64 + bits.trailing_zeros() as usize);
+        bits &= bits - 1;
     }
 }
 
@@ -334,6 +380,13 @@ mod tests {
         let mut absent = vec![];
         bits.for_absent(62..130, |i| absent.push(i));
         assert_eq!(absent, [62].into_iter().chain(65..128).chain([129]).collect::<Vec<_>>());
+        let mut present = vec![];
+        bits.for_members(60..199, |i| present.push(i));
+        assert_eq!(present, [63, 64, 128]);
+        let mut parts = vec![];
+        bits.for_parts(63..129, |part, are_all| parts.push((part, are_all)));
+        assert_eq!(parts, [(63..64, true), (64..128, false), (128..129, true)]);
+        assert!(bits.has_any(65..129) && !bits.has_any(65..128) && !bits.has_any(64..64));
         let mut runs = vec![];
         bits.for_absent_runs(60..130, |run| runs.extend((!run.is_empty()).then_some(run)));
         assert_eq!(runs, [60..63, 65..128, 129..130]);

@@ -9,7 +9,7 @@ use crate::{
     Contact, Error, Partner, System,
     cpu::{
         advance,
-        bin::bin,
+        bin::{bin, stay},
         bits::{Bits, Pressed},
         blocks::Blocks,
         collide,
@@ -20,7 +20,7 @@ use crate::{
         launch::launch,
         neighbors::{Candidate, Kept, Lists, neighbors},
         order::Order,
-        parallel::{Disjoint, TASK, for_ranges},
+        parallel::{Disjoint, TASK, fill, for_ranges},
         relax::{Relax, Relaxed},
         scan::scan,
         scatter::scatter,
@@ -107,6 +107,8 @@ pub struct Core {
     /// Whether the last broad phase left all spheres in their cells, and whether the cells were those of the one before.
     keeps_order: bool,
     keeps_grid: bool,
+    /// Whether `back` is the state before the last broad phase in the present order.
+    has_back: bool,
     order: Order,
     pub cursors: Vec<AtomicU32>,
     partial_sums: Vec<u32>,
@@ -156,6 +158,7 @@ impl Core {
             has_keys: false,
             keeps_order: false,
             keeps_grid: false,
+            has_back: false,
             order: Order::default(),
             cursors: vec![],
             partial_sums: vec![],
@@ -213,6 +216,7 @@ impl Core {
             compress.follow(&self.view(frame));
         };
         for (i, moved) in compress.moved() {
+            self.sleep.disturb(i, &self.lists);
             self.state.place[i] += moved.extend(0.0);
             self.motion_margin[i] -= moved.length();
         }
@@ -229,23 +233,40 @@ impl Core {
         self.dynamic_candidates.reset(self.state.len(), self.domain.grid.buckets);
     }
 
+    /// Lets the next broad phase find the cells and lists of all spheres.
+    #[cfg(any(test, feature = "gpu"))]
+    pub fn forget_cells(&mut self) {
+        self.has_keys = false;
+    }
+
+    /// Finds the cells of the spheres. While any sphere sleeps, only spheres that have moved can have left theirs; if none has, the
+    /// order of the spheres and all tables of the cells stay.
     pub fn bin(&mut self) {
+        let Self { domain: Domain { grid, .. }, state, keys, cursors, sleep, .. } = self;
         self.dynamic_candidates.clear();
-        let stays = bin(&self.domain.grid, &mut self.state, &mut self.keys, &self.cursors);
         self.keeps_grid = self.has_keys;
-        self.keeps_order = stays && self.has_keys;
+        self.keeps_order = self.has_keys && stay(grid, state, keys, sleep.moved());
+        if !self.keeps_order {
+            bin(grid, state, keys, cursors);
+        }
     }
 
     pub fn scan(&mut self) {
-        scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
+        if !self.keeps_order {
+            scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
+        }
     }
 
     pub fn scatter(&mut self) {
+        self.has_keys = self.sleep.count() > 0;
+        if self.keeps_order {
+            return self.keep_state();
+        }
         let Self { state, back, keys, cursors, starts, order, .. } = self;
         scatter(state, back, keys, cursors, starts, &mut order.old_of_new);
         swap(state, back);
-        self.has_keys = self.sleep.count() > 0;
-        if self.has_keys && !self.keeps_order {
+        self.has_back = false;
+        if self.has_keys {
             let keys = Disjoint::new(&mut self.keys);
             for_ranges(self.cursors.len(), 16 * TASK, |range| {
                 for k in range {
@@ -255,6 +276,34 @@ impl Core {
                 }
             });
         }
+    }
+
+    // Copies the state for `step_back`. Apart from the time of its last contact, a sphere that has not moved since the last copy is as it
+    // was.
+    fn keep_state(&mut self) {
+        let is_known = std::mem::replace(&mut self.has_back, true);
+        let (state, moved) = (&self.state, self.sleep.moved());
+        let State { place, cell, motion, spin, id } = &mut self.back;
+        let columns = (
+            place.par_chunks_mut(TASK),
+            cell.par_chunks_mut(TASK),
+            motion.par_chunks_mut(TASK),
+            spin.par_chunks_mut(TASK),
+            id.par_chunks_mut(TASK),
+        );
+        columns.into_par_iter().enumerate().for_each(|(task, (place, cell, motion, spin, id))| {
+            let first = task * TASK;
+            spin.copy_from_slice(&state.spin[first..first + spin.len()]);
+            moved.for_parts(first..first + spin.len(), |part, _| {
+                if !is_known || moved.has_any(part.clone()) {
+                    let own = part.start - first..part.end - first;
+                    place[own.clone()].copy_from_slice(&state.place[part.clone()]);
+                    cell[own.clone()].copy_from_slice(&state.cell[part.clone()]);
+                    motion[own.clone()].copy_from_slice(&state.motion[part.clone()]);
+                    id[own].copy_from_slice(&state.id[part]);
+                }
+            });
+        });
     }
 
     /// Reorders the resting contacts after `scatter` has reordered their spheres. Returns the change for the columns that last for
@@ -318,14 +367,14 @@ impl Core {
         let kept = stay.then_some(Kept { renewed, order });
         let stay = neighbors(grid, world, state, starts, (*reach, drift_reach), kept, lists);
         sleep.settle(lasts, stay.then_some(renewed), lists);
-        self.motion_margin.fill(motion_margin);
+        fill(&mut self.motion_margin, motion_margin);
     }
 
     pub fn advance(&mut self, frame: Frame) {
-        let Self { domain: Domain { grid, world, .. }, state, clock, rested, motion_margin, support, .. } =
-            self;
+        let Self { domain: Domain { grid, world, .. }, state, clock, rested, motion_margin, .. } = self;
+        let (sleep, support) = (&self.sleep, &mut self.support);
         let State { place, cell, motion, spin, .. } = state;
-        let inputs = advance::Inputs { frame, grid, walls: &world.walls, clock, cell, rested };
+        let inputs = advance::Inputs { frame, grid, walls: &world.walls, sleep, clock, cell, rested };
         advance::advance(inputs, advance::Outputs { place, motion, spin, motion_margin, support });
     }
 
@@ -415,7 +464,8 @@ impl Core {
     pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
         self.is_stopped = false;
         self.dynamic_candidates.clear();
-        launch(&self.state, &frame, &self.motion_margin, &mut self.clock, &self.launched);
+        fill(&mut self.clock, 0.0);
+        launch(&self.state, &self.sleep, &frame, &self.motion_margin, &self.launched);
         self.launched.list(fast);
         fast.iter().for_each(|&i| self.launched.remove(i as usize));
     }
@@ -632,7 +682,7 @@ pub mod tests {
             let (mut changes, mut most_asleep, mut woken) = (0, 0, 0);
             for k in 0..1500 {
                 let time = f64::from(k) * system.dt;
-                anew.engine.core.has_keys = false;
+                anew.engine.core.forget_cells();
                 for stepper in [&mut kept, &mut anew] {
                     stepper.step(time, None, false).unwrap();
                 }

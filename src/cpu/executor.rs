@@ -294,8 +294,8 @@ impl CpuExecutor {
     }
 
     fn solve_after(&mut self) {
-        let Self { core, rest, now, .. } = self;
-        rest.after(core, now.frame);
+        let Self { core, rest, rounds, now, .. } = self;
+        rest.after(core, now.frame, &rounds.first_touch);
         now.counts.dissipated += rest.dissipated + rest.wall_work;
         now.counts.wall_work += rest.wall_work;
         now.counts.crowded += rest.crowded;

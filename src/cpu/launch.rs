@@ -3,21 +3,25 @@
 use crate::{
     cpu::{
         bits::Bits,
-        parallel::{Disjoint, TASK, for_ranges},
+        parallel::{TASK, for_ranges},
+        sleep::Sleep,
     },
     state::{columns::State, frame::Frame},
 };
 
-/// Sets all clocks to 0 and inserts into `fast` every sphere whose path in the substep exceeds its motion margin.
-pub fn launch(state: &State, frame: &Frame, motion_margin: &[f32], clock: &mut [f32], fast: &Bits) {
-    let clock = Disjoint::new(clock);
-    for_ranges(state.len(), TASK, |range| {
-        for i in range {
-            // SAFETY: ranges do not overlap.
-            unsafe { clock.set(i, 0.0) };
-            if frame.path(state.velocity(i), state.inverse_mass(i), 0.0) > motion_margin[i] {
-                fast.insert(i);
-            }
+/// Inserts into `fast` every sphere whose path in the substep exceeds its motion margin. All clocks are 0.
+pub fn launch(state: &State, sleep: &Sleep, frame: &Frame, motion_margin: &[f32], fast: &Bits) {
+    let test = |i: usize| {
+        if frame.path(state.velocity(i), state.inverse_mass(i), 0.0) > motion_margin[i] {
+            fast.insert(i);
         }
+    };
+    let at_rest = frame.path_at_rest();
+    for_ranges(state.len(), TASK, |range| {
+        sleep.for_parts(range, |part, are_quiet| {
+            if !(are_quiet && motion_margin[part.clone()].iter().all(|&margin| at_rest <= margin)) {
+                part.for_each(test);
+            }
+        });
     });
 }

@@ -200,14 +200,21 @@ struct Columns {
 }
 
 impl Columns {
-    fn fill(&mut self, state: &State) {
-        let (places, count) = (&state.place, state.len());
+    // With `renewed`, the order of the spheres is that of the last call, and only these have moved since.
+    fn fill(&mut self, state: &State, renewed: Option<&Bits>) {
+        let count = state.len();
         let Self { place, cell_x } = self;
         // Extra elements, so that the last load of eight stays in bounds.
         place.iter_mut().chain([&mut *cell_x]).for_each(|column| column.resize(count + 8, 0.0));
         let [x, y, z, radius] = place.each_mut().map(|column| &mut column[..count]);
+        if let Some(renewed) = renewed {
+            return renewed.for_members(0..count, |i| {
+                [x[i], y[i], z[i], radius[i]] = state.place[i].to_array();
+                cell_x[i] = state.cell[i].x as f32;
+            });
+        }
         let columns = (x, y, z, radius, &mut cell_x[..count]);
-        (columns, places, &state.cell).into_par_iter().with_min_len(TASK).for_each(
+        (columns, &state.place, &state.cell).into_par_iter().with_min_len(TASK).for_each(
             |((x, y, z, radius, cell_x), place, cell)| {
                 [*x, *y, *z, *radius] = place.to_array();
                 *cell_x = cell.x as f32;
@@ -381,7 +388,8 @@ impl Kept<'_> {
 
     // Whether lists of a block change, apart from the numbers of their candidates.
     fn changes(&self, mut spheres: Range<usize>) -> bool {
-        spheres.any(|i| self.renewed.contains(i) || self.old_index(i) != i)
+        self.renewed.has_any(spheres.clone())
+            || self.order.is_some_and(|order| spheres.any(|i| order.old_index(i) != i))
     }
 }
 
@@ -426,7 +434,7 @@ pub fn neighbors(
     *planes = world.walls.len() as u32;
     // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
-        columns.fill(state);
+        columns.fill(state, kept.filter(|kept| kept.order.is_none()).map(|kept| kept.renewed));
     }
     let (skin, path) = (2.0 * reach.motion_margin, reach.motion_margin + made_for.1);
     let search = Search { grid, world, state, starts, columns, skin, path };

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 /// Items per task if an item takes nanoseconds. Smaller tasks balance better, larger ones have less overhead.
 pub const TASK: usize = 1024;
 
-/// A loop over few items has about this many tasks, of at least `LEAST` items. Up to `FEW` tasks one thread is faster than several.
-/// These values, not the number of threads, fix the order of sums.
+/// A loop over few items has about this many tasks, of at least `LEAST` items. Up to `FEW` tasks of up to [`TASK`] items one thread
+/// is faster than several. These values, not the number of threads, fix the order of sums.
 const TASKS: usize = 16;
 const LEAST: usize = 64;
 const FEW: usize = 2;
@@ -52,6 +52,11 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     } else {
         (0..tasks).into_par_iter().for_each(|k| work(range(k)));
     }
+}
+
+/// Sets all values of a column.
+pub fn fill<T: Copy + Send + Sync>(column: &mut [T], value: T) {
+    column.par_chunks_mut(16 * TASK).for_each(|part| part.fill(value));
 }
 
 // Items per task that divide a small number of items among enough tasks, in whole words of a set.
@@ -97,7 +102,7 @@ impl<T: Default + Send> Outputs<T> {
         self.use_slots(tasks);
         let range = |k: usize| k * task..count.min((k + 1) * task);
         let slots = self.slots[..tasks].iter_mut().enumerate();
-        if tasks <= FEW || threads() == 1 {
+        if tasks <= FEW && task <= TASK || tasks == 1 || threads() == 1 {
             slots.for_each(|(k, out)| work(range(k), out));
         } else {
             self.slots[..tasks].par_iter_mut().enumerate().for_each(|(k, out)| work(range(k), out));

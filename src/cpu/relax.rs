@@ -51,6 +51,7 @@ impl Relax {
         if has_pairs_only {
             self.quiet.fill(UNKNOWN);
         }
+        let has_dynamic = !view.dynamic_candidates.spheres().is_empty();
         let quiet = Disjoint::new(&mut self.quiet);
         let shifts = wide(view.shifts);
         self.deepest.run_evenly(count, TASK, |range, deepest| {
@@ -61,7 +62,7 @@ impl Relax {
             if has_pairs_only {
                 return;
             }
-            for i in range {
+            let test = |i: usize, deepest: &mut f32| {
                 let rests = view.sleep.is_quiet(i);
                 let is_quiet = rests && view.dynamic_candidates.of(i).next().is_none();
                 // SAFETY: ranges do not overlap.
@@ -69,7 +70,7 @@ impl Relax {
                     if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
                 if known <= RELAX_FROM {
                     *deepest = deepest.max(known);
-                    continue;
+                    return;
                 }
                 let mut depth = if is_quiet { 0.0 } else { *deepest };
                 if rests {
@@ -79,7 +80,21 @@ impl Relax {
                 // SAFETY: as above.
                 unsafe { quiet.set(i, if is_quiet { depth } else { UNKNOWN }) };
                 *deepest = deepest.max(depth);
-            }
+            };
+            view.sleep.for_lasting_parts(range, |part, are_lasting| {
+                // SAFETY: as above.
+                let depth = |i: usize| unsafe { quiet.get(i) };
+                let known = if are_lasting && !has_dynamic {
+                    part.clone().map(depth).fold(0.0, f32::max)
+                } else {
+                    UNKNOWN
+                };
+                if known <= RELAX_FROM {
+                    *deepest = deepest.max(known);
+                } else {
+                    part.for_each(|i| test(i, deepest));
+                }
+            });
         });
         let mut deepest = self.deepest.iter().fold(0.0, |a: f32, &b| a.max(b));
         if has_pairs_only {

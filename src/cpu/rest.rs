@@ -38,7 +38,7 @@ use crate::{
         event::View,
         order::Order,
         pairs::{for_lanes, wide},
-        parallel::{Disjoint, Outputs, TASK, for_ranges},
+        parallel::{Disjoint, Outputs, TASK, fill, for_ranges},
         sleep::{Imbalance, given_velocity, imbalance},
     },
     state::{
@@ -104,7 +104,7 @@ impl Rest {
     /// Finds the contact constraints of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work, self.crowded) = (0.0, 0.0, 0);
-        core.clock.fill(0.0);
+        fill(&mut core.clock, 0.0);
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
         let (view, constraints, blocks) = core.split_constraints(frame);
         constraints.find(&view, blocks);
@@ -113,7 +113,7 @@ impl Rest {
             let (view, constraints, _) = core.split_constraints(frame);
             constraints.renew_yields(&view, Some(&woken));
         }
-        core.rested.fill(0.0);
+        fill(&mut core.rested, 0.0);
         core.lists.forget_hits();
         core.converted.reset(core.state.len());
         if core.constraints.count > 0 {
@@ -142,8 +142,9 @@ impl Rest {
         self.changes.get(block as usize).map_or(0.0, |change| f32::from_bits(change.load(Relaxed)))
     }
 
-    /// Solves the contact constraints again after the rounds, over the rest of the substep.
-    pub fn after(&mut self, core: &mut Core, frame: Frame) {
+    /// Solves the contact constraints again after the rounds, over the rest of the substep. `touched` are the spheres that the rounds
+    /// have changed.
+    pub fn after(&mut self, core: &mut Core, frame: Frame, touched: &Bits) {
         let any_converted = core.converted.count() > 0;
         if core.constraints.count == 0 && !any_converted {
             return;
@@ -152,9 +153,9 @@ impl Rest {
             // As on a device: colours depend on the spheres that move.
             core.constraints.forget_order();
         }
-        self.find_active(core, frame);
+        self.find_active(core, frame, touched);
         if core.sleep.count() > 0 {
-            self.wake_struck(core, frame);
+            self.wake_struck(core, frame, touched);
         }
         for batch in 0..ITERATION_BATCHES {
             let (view, constraints, blocks) = core.split_constraints(frame);
@@ -237,7 +238,7 @@ impl Rest {
                 }
             });
         }
-        core.rested.fill(0.0);
+        fill(&mut core.rested, 0.0);
         core.constraints.take_back();
         core.sleep.forget_quiet();
     }
@@ -356,22 +357,26 @@ impl Rest {
 
     // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those near spheres that the
     // rounds have changed, and those near sleeping spheres that may have to wake.
-    fn find_active(&mut self, core: &Core, frame: Frame) {
+    fn find_active(&mut self, core: &Core, frame: Frame, touched: &Bits) {
         let (view, numbers) = (core.view(frame), core.blocks.numbers());
         self.active_blocks.reset(numbers.count());
         let active = &self.active_blocks;
         let unsettled = (0..numbers.count() as u32).filter(|&block| self.is_unsettled(block, frame));
         unsettled.for_each(|block| active.insert(block as usize));
+        let test = |i: usize| {
+            // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
+            let is_changed = view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
+            if is_changed || view.sleep.is_beside_awake(i, view.lists) {
+                let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
+                let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
+                numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));
+            }
+        };
         for_ranges(view.state.len(), TASK, |range| {
-            for i in range {
-                // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
-                let is_changed =
-                    view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
-                if is_changed || view.sleep.is_beside_awake(i, view.lists) {
-                    let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
-                    let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
-                    numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));
-                }
+            view.sleep.for_restless(range.clone(), test);
+            if view.sleep.quiet().is_some() {
+                touched.for_members(range.clone(), test);
+                view.converted.for_members(range, test);
             }
         });
     }
@@ -418,17 +423,19 @@ impl Rest {
     }
 
     // Wakes the sleeping spheres of the blocks around impacts.
-    fn wake_struck(&mut self, core: &mut Core, frame: Frame) {
+    fn wake_struck(&mut self, core: &mut Core, frame: Frame, touched: &Bits) {
         let (view, _, blocks) = core.split_constraints(frame);
         let numbers = blocks.numbers();
         self.waking_blocks.reset(numbers.count());
         let (state, waking_blocks) = (view.state, &self.waking_blocks);
         for_ranges(state.len(), TASK, |range| {
-            for i in range.filter(|&i| view.sleep.is_struck(state.spin, i)) {
-                numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
-                    waking_blocks.insert(block as usize)
-                });
-            }
+            touched.for_members(range, |i| {
+                if view.sleep.is_struck(state.spin, i) {
+                    numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
+                        waking_blocks.insert(block as usize)
+                    });
+                }
+            });
         });
         self.wake(core, frame);
     }
@@ -544,27 +551,24 @@ impl Rest {
         let spin = Disjoint::new(&mut core.state.spin);
         let rested = Disjoint::new(&mut core.rested);
         let stays = if is_first { lasting.stays() } else { outside };
-        let stand = Vec3::ZERO - frame.gravity * (frame.h - 0.5 * frame.h);
+        let at_rest = frame.velocity_at_rest();
         losses.run_evenly(lab.len(), TASK, |range, loss| {
             *loss = 0.0;
-            for i in range {
-                if stays.contains(i) {
-                    if is_first {
-                        // SAFETY: ranges do not overlap.
-                        unsafe {
-                            let inverse_mass = motion.get(i).w;
-                            if inverse_mass > 0.0 {
-                                motion.set(i, stand.extend(inverse_mass));
-                                rested.set(i, frame.h);
-                            }
-                        }
+            if is_first {
+                // SAFETY: ranges do not overlap.
+                stays.for_members(range.clone(), |i| unsafe {
+                    let inverse_mass = motion.get(i).w;
+                    if inverse_mass > 0.0 {
+                        motion.set(i, at_rest.extend(inverse_mass));
+                        rested.set(i, frame.h);
                     }
-                    continue;
-                }
+                });
+            }
+            stays.for_absent(range, |i| {
                 // SAFETY: as above.
                 let (before, spin_before, was) = unsafe { (motion.get(i), spin.get(i), rested.get(i)) };
                 if before.w == 0.0 {
-                    continue;
+                    return;
                 }
                 let sleeps = sleep.contains(i);
                 let now = lab[i].motion.truncate();
@@ -576,7 +580,7 @@ impl Rest {
                     (0.0, now - frame.gravity * frame.h)
                 } else {
                     // In flight for the whole substep: every bit stays the same.
-                    continue;
+                    return;
                 };
                 // SAFETY: as above.
                 unsafe {
@@ -586,7 +590,7 @@ impl Rest {
                 }
                 if sleeps && is_first && before.truncate() == Vec3::ZERO {
                     // At rest before and after: the terms below cancel, but for their rounding.
-                    continue;
+                    return;
                 }
                 let gravity = frame.gravity.as_dvec3();
                 let begin = if was > 0.0 || !is_first {
@@ -600,7 +604,7 @@ impl Rest {
                 let way = (u - before.truncate()) * (frame.h - clock[i]);
                 *loss += lost(before.w, place[i].w, ends, spins)
                     + gravity.dot(way.as_dvec3()) / f64::from(before.w);
-            }
+            });
         });
         self.dissipated += self.losses.iter().sum::<f64>();
     }

@@ -13,7 +13,7 @@ use crate::{
         event::{Event, View},
         event_driven::EventDriven,
         fast::{Lines, Walk},
-        parallel::{Disjoint, Outputs, for_ranges},
+        parallel::{Disjoint, Outputs, fill, for_ranges},
         select::{self, Crowded, Propagation, SharedBound, Threat},
         sweep::{self, PairImpact},
     },
@@ -227,7 +227,7 @@ impl Rounds {
         let with_dynamic = core.dynamic_candidates.spheres().iter().map(|&i| i as usize);
         with_dynamic.filter(|&i| view.state.inverse_mass(i) != 0.0).for_each(|i| pending.insert(i));
         pending.list(&mut self.pending_list);
-        self.events.fill(Event::NONE);
+        fill(&mut self.events, Event::NONE);
         for impact in self.seen.iter().flatten() {
             for (i, event) in impact.events() {
                 pending.insert(i);

@@ -153,6 +153,33 @@ impl Sleep {
         }
     }
 
+    /// Divides a range into parts. Calls `visit` with each part and whether all its spheres are quiet.
+    #[inline]
+    pub fn for_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
+        match self.quiet() {
+            Some(quiet) => quiet.for_parts(range, visit),
+            None => visit(range, false),
+        }
+    }
+
+    /// Divides a range into parts. Calls `visit` with each part and whether all its spheres [stay quiet](Self::stays_quiet).
+    #[inline]
+    pub fn for_lasting_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
+        self.for_parts(range, |part, are_quiet| {
+            let are_lasting = are_quiet && self.was_quiet.has_all(part.clone());
+            visit(part, are_lasting);
+        });
+    }
+
+    /// Calls `visit` with the spheres of a range that are not quiet, in ascending order.
+    #[inline]
+    pub fn for_restless(&self, range: Range<usize>, visit: impl FnMut(usize)) {
+        match self.quiet() {
+            Some(quiet) => quiet.for_absent(range, visit),
+            None => range.for_each(visit),
+        }
+    }
+
     /// The quiet spheres, if any sphere sleeps.
     pub fn quiet(&self) -> Option<&Bits> {
         (self.count > 0).then_some(&self.quiet)
@@ -182,9 +209,14 @@ impl Sleep {
             return;
         }
         let Self { quiet, sleep_timer, .. } = &*self;
-        let is_new = |i: usize| quiet.contains(i) && renewed.is_none_or(|renewed| renewed.contains(i));
-        for_ranges(sleep_timer.len(), TASK, |range| {
-            range.filter(|&i| is_new(i) && !self.is_among_held(i, lists)).for_each(|i| quiet.remove(i));
+        let test = |i: usize| {
+            if quiet.contains(i) && !self.is_among_held(i, lists) {
+                quiet.remove(i);
+            }
+        };
+        for_ranges(sleep_timer.len(), TASK, |range| match renewed {
+            Some(renewed) => renewed.for_members(range, test),
+            None => range.for_each(test),
         });
     }
 

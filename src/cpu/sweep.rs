@@ -75,11 +75,11 @@ pub fn seek_walls(view: &View, range: Range<usize>, pending: &Bits) {
         return;
     }
     // A quiet sphere meets no wall.
-    for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
+    view.sleep.for_restless(range, |i| {
         if view.state.inverse_mass(i) != 0.0 && meets_wall(view, i) {
             pending.insert(i);
         }
-    }
+    });
 }
 
 /// An impact of two spheres on their present paths.

@@ -29,4 +29,16 @@ impl Frame {
             self.drift.length() * left + 0.5 * self.gravity.length() * (self.h * self.h - t * t)
         }
     }
+
+    /// Velocity in the falling frame of a sphere that contacts hold at rest during the whole substep.
+    #[inline]
+    pub fn velocity_at_rest(&self) -> Vec3 {
+        Vec3::ZERO - self.gravity * (self.h - 0.5 * self.h)
+    }
+
+    /// Longest path in the substep, relative to the drift, of a sphere at rest: fixed, held by contacts, or with no contact yet.
+    pub fn path_at_rest(&self) -> f32 {
+        let free = [Vec3::ZERO, self.velocity_at_rest()].map(|u| self.path(u, 1.0, 0.0));
+        free.into_iter().fold(self.path(Vec3::ZERO, 0.0, 0.0), f32::max)
+    }
 }

@@ -137,7 +137,9 @@ impl Twin {
         self.drag_loss = drag::slow(&mut self.core.state.motion, factor);
     }
 
+    /// Bins all spheres, as the device does.
     pub fn bin(&mut self) {
+        self.core.forget_cells();
         self.core.bin();
     }
 
@@ -175,7 +177,7 @@ impl Twin {
 
     /// Solves the contact constraints after the rounds.
     pub fn rest_after(&mut self) {
-        self.rest.after(&mut self.core, self.frame);
+        self.rest.after(&mut self.core, self.frame, &self.rounds.first_touch);
     }
 
     pub fn launch(&mut self) {
