@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Spheres summed by one task.
-const PART: usize = 64 * 1024;
+const PART: usize = 16 * 1024;
 
 /// Sums of one task.
 struct Part {
