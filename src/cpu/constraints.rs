@@ -385,25 +385,35 @@ impl ContactConstraints {
     fn find_staying(&mut self, view: &View, blocks: &Blocks, stays: bool) {
         let is_reordered = take(&mut self.is_reordered);
         let Self { crew, tasks, slots, .. } = self;
-        let slots = Disjoint::new(slots);
-        let find = |k: usize, task: &mut Task| {
+        let count = blocks.tasks.len();
+        tasks.use_slots(count);
+        tasks.for_each(|task| task.stays = stays);
+        if stays && is_reordered {
+            let slots = Disjoint::new(slots);
             let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
-            task.stays = stays
-                && if is_reordered {
+            run_tasks(
+                crew,
+                tasks,
+                blocks,
+                |_| true,
+                |k, task| {
                     // SAFETY: a sphere is in one task.
-                    unsafe { keeps_slots(task, &slots, (blocks, k), stays_quiet) }
-                } else {
-                    let mut blocks_of_task = blocks.all[blocks.tasks[k].clone()].iter();
-                    blocks_of_task.all(|block| blocks.owners_of(block).all(|i| stays_quiet(i as usize)))
-                };
+                    task.stays = unsafe { keeps_slots(task, &slots, (blocks, k), stays_quiet) };
+                },
+            );
+        } else if stays {
+            // Every sphere is in the slot of its task.
+            let tasks = tasks.some(0..count);
+            view.sleep.for_unsteady(0..slots.len(), |i| tasks[slots[i].task as usize].stays = false);
+        }
+        tasks.for_each(|task| {
             task.is_filled = !task.stays;
             if task.stays {
                 (task.yields, task.converted) = (false, 0);
                 task.flights.clear();
                 task.former = Former::default();
             }
-        };
-        run_tasks(crew, tasks, blocks, |_| true, find);
+        });
     }
 
     // Copies the past constraints of the spheres that come from another task, because that task will lose them.

@@ -171,6 +171,15 @@ impl Sleep {
         });
     }
 
+    /// Calls `visit` with the spheres of a range that do not [stay quiet](Self::stays_quiet), in ascending order.
+    pub fn for_unsteady(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+        self.for_lasting_parts(range, |part, are_lasting| {
+            if !are_lasting {
+                part.filter(|&i| !self.stays_quiet(i)).for_each(&mut visit);
+            }
+        });
+    }
+
     /// Calls `visit` with the spheres of a range that are not quiet, in ascending order.
     #[inline]
     pub fn for_restless(&self, range: Range<usize>, visit: impl FnMut(usize)) {
