@@ -27,7 +27,7 @@ pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[Atomic
     });
 }
 
-/// Whether all spheres of a set are in the cells and buckets that they were in.
+/// Whether all spheres of a set are in the cells and buckets that they were in, so that [`bin`] would change nothing.
 pub fn stay(grid: &Grid, state: &State, keys: &[u32], set: &Bits) -> bool {
     let (stay, edge) = (AtomicBool::new(true), grid.edge.extend(f32::INFINITY));
     for_ranges(state.len(), TASK, |range| {
@@ -35,9 +35,10 @@ pub fn stay(grid: &Grid, state: &State, keys: &[u32], set: &Bits) -> bool {
             return;
         }
         set.for_members(range, |i| {
-            let cell = state.cell[i];
-            let (c, _, bucket) = settled(grid, edge, state.place[i], cell);
-            if bucket != keys[i] || c != cell.truncate() {
+            let (place, cell) = (state.place[i], state.cell[i]);
+            let (c, offset, bucket) = settled(grid, edge, place, cell);
+            // An offset just below 0 may become 0 in the same cell.
+            if bucket != keys[i] || c != cell.truncate() || offset != place.truncate() {
                 stay.store(false, Relaxed);
             }
         });

@@ -386,6 +386,7 @@ mod tests {
         let mut parts = vec![];
         bits.for_parts(63..129, |part, are_all| parts.push((part, are_all)));
         assert_eq!(parts, [(63..64, true), (64..128, false), (128..129, true)]);
+        assert!(bits.has_all(63..65) && bits.has_all(70..70) && !bits.has_all(63..66));
         assert!(bits.has_any(65..129) && !bits.has_any(65..128) && !bits.has_any(64..64));
         let mut runs = vec![];
         bits.for_absent_runs(60..130, |run| runs.extend((!run.is_empty()).then_some(run)));

@@ -278,8 +278,7 @@ impl Core {
         }
     }
 
-    // Copies the state for `step_back`. Apart from the time of its last contact, a sphere that has not moved since the last copy is as it
-    // was.
+    // Copies the state for `step_back`. A sphere that has not moved since the last copy is where it was, but it may have come to rest.
     fn keep_state(&mut self) {
         let is_known = std::mem::replace(&mut self.has_back, true);
         let (state, moved) = (&self.state, self.sleep.moved());
@@ -293,13 +292,14 @@ impl Core {
         );
         columns.into_par_iter().enumerate().for_each(|(task, (place, cell, motion, spin, id))| {
             let first = task * TASK;
-            spin.copy_from_slice(&state.spin[first..first + spin.len()]);
-            moved.for_parts(first..first + spin.len(), |part, _| {
+            let all = first..first + place.len();
+            motion.copy_from_slice(&state.motion[all.clone()]);
+            spin.copy_from_slice(&state.spin[all.clone()]);
+            moved.for_parts(all, |part, _| {
                 if !is_known || moved.has_any(part.clone()) {
                     let own = part.start - first..part.end - first;
                     place[own.clone()].copy_from_slice(&state.place[part.clone()]);
                     cell[own.clone()].copy_from_slice(&state.cell[part.clone()]);
-                    motion[own.clone()].copy_from_slice(&state.motion[part.clone()]);
                     id[own].copy_from_slice(&state.id[part]);
                 }
             });
@@ -458,6 +458,12 @@ impl Core {
     pub fn step_back(&mut self) {
         swap(&mut self.state, &mut self.back);
         self.has_keys = false;
+    }
+
+    /// The spheres as they were before the last broad phase, and whether they are in the present order.
+    #[cfg(test)]
+    pub fn before_broad_phase(&self) -> (&State, bool) {
+        (&self.back, self.has_back)
     }
 
     /// Resets the clocks; `fast` receives the spheres that are fast at the start of the substep.

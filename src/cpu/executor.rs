@@ -40,6 +40,9 @@ use crate::{
     },
 };
 
+#[cfg(test)]
+mod quiet_tests;
+
 /// The stages of the CPU engine with all their buffers.
 pub(crate) struct CpuExecutor {
     pub(crate) core: Core,

@@ -44,7 +44,7 @@ impl Relax {
         let count = view.state.len();
         self.deep.reset(count);
         let deep = &self.deep;
-        self.quiet.resize(count, 0.0);
+        self.quiet.resize(count, UNKNOWN);
         // Without walls and sleeping spheres, only spheres with dynamic candidates can overlap anything outside the lists.
         let has_pairs_only =
             view.world.walls.is_empty() && view.world.features.is_empty() && view.sleep.quiet().is_none();
