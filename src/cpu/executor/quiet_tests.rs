@@ -1,10 +1,10 @@
 //! Passes that skip quiet spheres leave the bits that they leave where no sphere is quiet.
 
-use glam::Vec4;
+use glam::{Vec3, Vec4};
 
 use super::CpuExecutor;
 use crate::{
-    Side, Surface,
+    Side, Surface, System,
     cpu::{
         Stepper,
         advance::{self, advance},
@@ -28,12 +28,18 @@ fn columns(state: &State) -> impl PartialEq + use<> {
     ([place, motion, spin].map(|column| bits(column)), cell.clone(), id.clone())
 }
 
-// Layers come to rest, and two spheres land on them. Calls `visit` after every step and a further broad phase.
-fn for_steps(mut visit: impl FnMut(usize, &mut CpuExecutor)) {
+// Layers that come to rest, and two spheres that land on them.
+fn settling() -> System {
     let mut system = layers([Side::Wall, Side::Periodic, Side::Wall]);
     let felt = Surface { restitution: 0.3, friction: 0.5, rolling_friction: 0.02, ..Surface::default() };
     system.materials.add("felt", felt, 1.0);
     system.spheres.iter_mut().for_each(|sphere| sphere.material = 1);
+    system
+}
+
+// Calls `visit` after every step and a further broad phase.
+fn for_steps(mut visit: impl FnMut(usize, &mut CpuExecutor)) {
+    let system = settling();
     let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
     for k in 0..1400 {
         stepper.step(k as f64 * system.dt, None, false).unwrap();
@@ -50,7 +56,7 @@ fn the_state_before_a_broad_phase_is_kept_where_no_sphere_leaves_its_cell() {
         if is_in_order {
             assert!(columns(before) == columns(&executor.core.state), "step {k}");
             kept += 1;
-            let moves = |motion: &&Vec4| motion.truncate() != glam::Vec3::ZERO;
+            let moves = |motion: &&Vec4| motion.truncate() != Vec3::ZERO;
             moving += before.motion.iter().filter(moves).count();
         }
     });
@@ -116,4 +122,46 @@ fn a_quiet_sphere_is_launched_moved_and_measured_like_any_other() {
     });
     println!("{quiet} quiet spheres, {fast} fast ones");
     assert!(quiet > 50_000 && fast > 1000);
+}
+
+// Spheres of the heap are shot through it, so that fast ones strike quiet ones.
+#[test]
+fn a_heap_without_quiet_spheres_has_the_same_bits() {
+    let system = settling();
+    let mut all = [(); 2].map(|()| Stepper::new(&system, |_| NEVER, 0.0).unwrap());
+    all[1].engine.core.sleep.has_no_quiet = true;
+    let (mut struck, mut least, mut most) = (0, u64::MAX, 0);
+    for k in 0..1300_usize {
+        let is_shot = k >= 700 && k.is_multiple_of(100);
+        for stepper in &mut all {
+            if is_shot {
+                let core = &mut stepper.engine.core;
+                let i = core.state.id.iter().position(|&id| id as usize == 53 * k % 1200).unwrap();
+                core.sleep.rouse(i, &core.lists);
+                if core.state.inverse_mass(i) > 0.0 {
+                    core.state.motion[i] += Vec3::new(20.0, 3.0, -8.0).extend(0.0);
+                }
+            }
+        }
+        let quiet = all[0].engine.core.sleep.quiet().map(|quiet| {
+            let mut list = vec![];
+            quiet.list(&mut list);
+            list
+        });
+        for stepper in &mut all {
+            stepper.step(k as f64 * system.dt, None, false).unwrap();
+        }
+        let [core, other] = all.each_ref().map(|stepper| &stepper.engine.core);
+        assert!(columns(&core.state) == columns(&other.state), "step {k}");
+        assert_eq!(core.sleep.sleep_timer, other.sleep.sleep_timer, "step {k}");
+        if is_shot {
+            let touched = &all[0].engine.rounds.first_touch;
+            struck += quiet.into_iter().flatten().filter(|&i| touched.contains(i as usize)).count();
+        }
+        if k >= 700 {
+            (least, most) = (least.min(core.sleep.count()), most.max(core.sleep.count()));
+        }
+    }
+    println!("{struck} quiet spheres struck, {least} to {most} asleep");
+    assert!(struck > 10 && least + 100 < most);
 }
