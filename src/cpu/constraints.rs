@@ -387,6 +387,7 @@ impl ContactConstraints {
         let Self { crew, tasks, slots, .. } = self;
         let count = blocks.tasks.len();
         tasks.use_slots(count);
+        let stays = stays && view.sleep.quiet().is_some();
         tasks.for_each(|task| task.stays = stays);
         if stays && is_reordered {
             let slots = Disjoint::new(slots);
@@ -402,7 +403,7 @@ impl ContactConstraints {
                 },
             );
         } else if stays {
-            // Every sphere is in the slot of its task.
+            // The slot of every sphere names its task.
             let tasks = tasks.some(0..count);
             view.sleep.for_unsteady(0..slots.len(), |i| tasks[slots[i].task as usize].stays = false);
         }

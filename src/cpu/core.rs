@@ -239,8 +239,8 @@ impl Core {
         self.has_keys = false;
     }
 
-    /// Finds the cells of the spheres. While any sphere sleeps, only spheres that have moved can have left theirs; if none has, the
-    /// order of the spheres and all tables of the cells stay.
+    /// Finds the cells of the spheres. While any sphere sleeps, those outside [`Sleep::moved`] are exactly where the last broad phase
+    /// found them. If no other one has left its cell, the order of the spheres and all tables of the cells stay.
     pub fn bin(&mut self) {
         let Self { domain: Domain { grid, .. }, state, keys, cursors, sleep, .. } = self;
         self.dynamic_candidates.clear();
@@ -278,31 +278,21 @@ impl Core {
         }
     }
 
-    // Copies the state for `step_back`. A sphere that has not moved since the last copy is where it was, but it may have come to rest.
+    // Copies the state for `step_back`, in the present order. Where the last copy is in this order too, a sphere that has not moved since is
+    // where it was, in its cell; but it may have come to rest.
     fn keep_state(&mut self) {
-        let is_known = std::mem::replace(&mut self.has_back, true);
+        if !std::mem::replace(&mut self.has_back, true) {
+            return self.back.copy_from(&self.state);
+        }
         let (state, moved) = (&self.state, self.sleep.moved());
-        let State { place, cell, motion, spin, id } = &mut self.back;
-        let columns = (
-            place.par_chunks_mut(TASK),
-            cell.par_chunks_mut(TASK),
-            motion.par_chunks_mut(TASK),
-            spin.par_chunks_mut(TASK),
-            id.par_chunks_mut(TASK),
-        );
-        columns.into_par_iter().enumerate().for_each(|(task, (place, cell, motion, spin, id))| {
+        let State { place, motion, spin, .. } = &mut self.back;
+        let columns = (place.par_chunks_mut(TASK), motion.par_chunks_mut(TASK), spin.par_chunks_mut(TASK));
+        columns.into_par_iter().enumerate().for_each(|(task, (place, motion, spin))| {
             let first = task * TASK;
             let all = first..first + place.len();
             motion.copy_from_slice(&state.motion[all.clone()]);
             spin.copy_from_slice(&state.spin[all.clone()]);
-            moved.for_parts(all, |part, _| {
-                if !is_known || moved.has_any(part.clone()) {
-                    let own = part.start - first..part.end - first;
-                    place[own.clone()].copy_from_slice(&state.place[part.clone()]);
-                    cell[own.clone()].copy_from_slice(&state.cell[part.clone()]);
-                    id[own].copy_from_slice(&state.id[part]);
-                }
-            });
+            moved.for_members(all, |i| place[i - first] = state.place[i]);
         });
     }
 

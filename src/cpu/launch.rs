@@ -1,4 +1,4 @@
-//! Stage `launch`: resets the clocks at the start of a substep and finds the spheres too fast for the candidate lists.
+//! Stage `launch`: finds the spheres too fast for the candidate lists, at the start of a substep.
 
 use crate::{
     cpu::{

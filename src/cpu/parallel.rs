@@ -102,7 +102,7 @@ impl<T: Default + Send> Outputs<T> {
         self.use_slots(tasks);
         let range = |k: usize| k * task..count.min((k + 1) * task);
         let slots = self.slots[..tasks].iter_mut().enumerate();
-        if tasks <= FEW && task <= TASK || tasks == 1 || threads() == 1 {
+        if tasks <= 1 || (tasks <= FEW && task <= TASK) || threads() == 1 {
             slots.for_each(|(k, out)| work(range(k), out));
         } else {
             self.slots[..tasks].par_iter_mut().enumerate().for_each(|(k, out)| work(range(k), out));

@@ -470,6 +470,7 @@ impl Rounds {
             return;
         }
         core.is_stopped = true;
+        core.sleep.disturb(i, &core.lists);
         self.keep(core, i);
         let state = &mut core.state;
         let fallen = frame.gravity * (0.5 * t * t);

@@ -51,7 +51,10 @@ pub struct Sleep {
     /// Sleeping and fixed spheres all of whose candidates sleep or are fixed too, in this substep and the previous one.
     quiet: Bits,
     was_quiet: Bits,
-    /// Spheres that have begun to sleep too late, or have ceased to sleep, for the last broad phase to know where they are.
+    /// Spheres that may have moved since the last broad phase: those that were awake in a substep, and those that [`disturb`] named. Every
+    /// change of the place of a sleeping sphere must go through it, because a broad phase looks at no other spheres.
+    ///
+    /// [`disturb`]: Self::disturb
     moved: Bits,
     left: Bits,
     list: Vec<u32>,
@@ -160,7 +163,8 @@ impl Sleep {
         }
     }
 
-    /// Divides a range into parts. Calls `visit` with each part and whether all its spheres are quiet.
+    /// Divides a range into parts of at most 64 spheres, or none if no sphere is quiet. Calls `visit` with each part and whether all its
+    /// spheres are quiet.
     #[inline]
     pub fn for_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
         match self.quiet() {
@@ -169,7 +173,8 @@ impl Sleep {
         }
     }
 
-    /// Divides a range into parts. Calls `visit` with each part and whether all its spheres [stay quiet](Self::stays_quiet).
+    /// Divides a range as [`for_parts`](Self::for_parts) does. Calls `visit` with each part and whether all its spheres
+    /// [stay quiet](Self::stays_quiet).
     #[inline]
     pub fn for_lasting_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
         self.for_parts(range, |part, are_quiet| {
