@@ -35,7 +35,7 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
     let (frame, sleep) = (inputs.frame, inputs.sleep);
     let Outputs { place, motion, spin, motion_margin, support } = outputs;
     let at_rest = frame.velocity_at_rest();
-    let path_at_rest = frame.path(at_rest, 1.0, 0.0);
+    let path = frame.path(at_rest, 1.0, 0.0);
     let mover = Mover::new(inputs);
     let tasks = (
         place.par_chunks_mut(TASK),
@@ -51,9 +51,9 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
             let (motion, spin) = (&mut motion[own.clone()], &mut spin[own.clone()]);
             let motion_margin = &mut motion_margin[own.clone()];
             if are_quiet && motion.iter().all(|motion| motion.w > 0.0 && motion.truncate() == at_rest) {
-                // These stand exactly still.
+                // The result of `Mover::advance` for a sphere that stands exactly still.
                 spin.iter_mut().for_each(|spin| spin.w = (spin.w - frame.h).max(NEVER));
-                motion_margin.iter_mut().for_each(|margin| *margin -= path_at_rest);
+                motion_margin.iter_mut().for_each(|margin| *margin -= path);
                 motion.iter_mut().for_each(|motion| *motion = Vec4::ZERO.with_w(motion.w));
                 return;
             }
@@ -75,13 +75,14 @@ struct Body<'a> {
     support: &'a mut u8,
 }
 
-/// What all spheres have in common.
+/// Moves one sphere; holds the numbers that all spheres share.
 struct Mover<'a> {
     inputs: Inputs<'a>,
     /// Path of a free fall during the substep.
     fall: Vec3,
-    /// Inverse of the square of the gravity, and the largest correction of a place along it; 0 without gravity.
+    /// Inverse of the square of the gravity; 0 without gravity.
     per_square: f32,
+    /// Largest correction of a place along the gravity, over the gravity; 0 without gravity.
     most_lift: f32,
 }
 

@@ -168,3 +168,27 @@ fn a_heap_without_quiet_spheres_has_the_same_bits() {
     println!("{struck} quiet spheres struck, {least} to {most} asleep");
     assert!(struck > 10 && least + 100 < most);
 }
+
+// The rounds stop a sphere before its impact, without a contact that would wake it.
+#[test]
+fn a_sleeping_sphere_that_is_stopped_counts_as_moved() {
+    let mut stopped = 0;
+    for_steps(|k, executor| {
+        if k < 700 || !k.is_multiple_of(50) {
+            return;
+        }
+        let frame = executor.now.frame;
+        execute(SUBSTEP_BEGIN, executor).unwrap();
+        let CpuExecutor { core, rounds, .. } = &mut *executor;
+        let is_free = |&i: &usize| core.sleep.is_quiet(i) && core.state.inverse_mass(i) > 0.0;
+        let Some(i) = (0..core.state.len()).find(is_free) else { return };
+        assert!(!core.sleep.moved().contains(i));
+        let before = core.state.place[i];
+        rounds.freeze(core, frame, i, 0.4 * frame.h);
+        assert!(core.state.place[i] != before && core.sleep.moved().contains(i) && !core.sleep.is_quiet(i));
+        rounds.thaw(core);
+        executor.undo();
+        stopped += 1;
+    });
+    assert!(stopped > 5, "{stopped}");
+}
