@@ -163,8 +163,8 @@ impl Sleep {
         }
     }
 
-    /// Divides a range into parts of at most 64 spheres, or leaves it whole if no sphere is quiet. Calls `visit` with each part and whether all its
-    /// spheres are quiet.
+    /// Divides a range into parts of at most 64 spheres, or leaves it whole if no sphere is quiet. Calls `visit` with each part and
+    /// whether all its spheres are quiet.
     #[inline]
     pub fn for_parts(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>, bool)) {
         match self.quiet() {
