@@ -355,12 +355,12 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         if bodies[i].inverse_mass == 0.0 { continue; }
         let stands = bodies[i].inverse_mass < 0.0;
         let inverse_mass = abs(bodies[i].inverse_mass);
-        if stands {
-            bodies[i].inverse_mass = inverse_mass;
-            tags[i].spin = vec3f(0.0);
-        }
         let before = velocity_at_begin(i);
         let spin_before = spin_at_begin(i);
+        if stands {
+            bodies[i].inverse_mass = inverse_mass;
+            if !is_fast(rim_of(i)) { tags[i].spin = vec3f(0.0); }
+        }
         let was = rested(i);
         var clock = 0.0;
         if batch > 0u { clock = nodes[i].clock; }
@@ -374,6 +374,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             tags[i].spin = spin_before;
             continue;
         }
+        if !stands { turn(i, spin_before * bodies[i].radius, rim_of(i)); }
         let u = bodies[i].velocity - g * (frame.h - 0.5 * time);
         atomicStore(&work[frame.at_rested + i], bitcast<u32>(time));
         bodies[i].velocity = u;
@@ -442,21 +443,39 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// Whether a sphere's sleep timer restarts at the end of the substep. `square` is the square of its speed.
-fn moves(i: u32, square: f32) -> bool {
-    let slow = frame.sleep_speed * frame.sleep_speed;
-    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || square > CREEP * CREEP * slow;
+// Velocity of a point of a sphere's surface around its centre.
+fn rim_of(i: u32) -> vec3f { return tags[i].spin * bodies[i].radius; }
+
+// Whether a point moves faster than at the sleep speed.
+fn is_fast(velocity: vec3f) -> bool { return dot(velocity, velocity) > frame.sleep_speed * frame.sleep_speed; }
+
+// Notes whether one solve has changed the spin of a sphere that is awake. Twin: `turn` of src/cpu/sleep.rs.
+fn turn(i: u32, before: vec3f, now: vec3f) {
+    let change = now - before;
+    let least = frame.sleep_speed * (f32(sleep_ticks()) / f32(SLEEP));
+    if sleep_ticks() > 0u && dot(change, change) > least * least { atomicOr(&work[frame.at_stirred + i], TURNED); }
 }
+
+fn has_turned(i: u32) -> bool { return (atomicLoad(&work[frame.at_stirred + i]) & TURNED) != 0u; }
+
+// Whether a sphere's sleep timer restarts at the end of the substep. `speed` and `rim` are the squares of the speeds of its centre and
+// of its surface around the centre.
+fn moves(i: u32, speed: f32, rim: f32) -> bool {
+    let slow = frame.sleep_speed * frame.sleep_speed;
+    let fast = CREEP * CREEP * slow;
+    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || speed > fast || (rim > fast && speed > slow);
+}
+
+// Whether a sphere keeps itself awake.
+fn creeps(i: u32) -> bool { return is_fast(bodies[i].velocity) || (is_fast(rim_of(i)) && has_turned(i)); }
 
 // Sleep timer from the sphere's own motion alone.
 fn own_timer(i: u32) -> u32 {
     if sleep_ticks() == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    let rim = tags[i].spin * bodies[i].radius;
-    let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
-    if moves(i, square) { return 0u; }
-    let creeps = square > frame.sleep_speed * frame.sleep_speed;
-    return min(sleep_timer(i) + sleep_ticks(), select(SLEEP, SLEEP - SPREAD, creeps));
+    let speed = dot(bodies[i].velocity, bodies[i].velocity);
+    if moves(i, speed, dot(rim_of(i), rim_of(i))) { return 0u; }
+    return min(sleep_timer(i) + sleep_ticks(), select(SLEEP, SLEEP - SPREAD, creeps(i)));
 }
 
 // Whether any candidate of a sphere is awake. A fixed one is not.
@@ -530,6 +549,14 @@ fn imbalance_of(i: u32) -> u32 {
 // Largest sleep timer of the neighbours of a sphere.
 fn most_beside(timer: u32) -> u32 { return min(max(timer, BESIDE_MOVING - SPREAD) + SPREAD, STILL); }
 
+// Largest sleep timer of sphere i beside sphere j, whose own motion leaves it `timer`. A sphere that spins in its sleep wakes beside one that
+// moves or turns. One that moves has a timer of 0.
+fn timer_beside(i: u32, j: u32, timer: u32) -> u32 {
+    let most = most_beside(timer);
+    if timer == STILL || !is_fast(rim_of(i)) || !creeps(j) { return most; }
+    return min(most, SLEEP - SPREAD);
+}
+
 // Whether a sphere is neither fixed nor asleep.
 fn is_awake(i: u32) -> bool { return bodies[i].inverse_mass != 0.0 && !sleeps(i); }
 
@@ -551,8 +578,8 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             let theirs = own_timer(j);
             // Fixed spheres do not limit the timers of their neighbours, nor do sleeping ones those of sleeping ones.
             if sleep_ticks() == 0u || !(is_awake(i) || is_awake(j)) { continue; }
-            if own < STILL { atomicMax(&work[frame.at_woken + i], STILL - most_beside(theirs)); }
-            if theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - most_beside(own)); }
+            if own < STILL { atomicMax(&work[frame.at_woken + i], STILL - timer_beside(i, j, theirs)); }
+            if theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - timer_beside(j, i, own)); }
         }
     }
     check_loops();
@@ -607,7 +634,7 @@ fn keep_contacts(i: u32, first: u32, count: u32) {
     atomicStore(&warm_start[head], first);
     atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));
     var sleep_timer = STILL - atomicLoad(&work[frame.at_woken + i]);
-    if sleep_timer < STILL && atomicLoad(&work[frame.at_stirred + i]) != 0u { sleep_timer = min(sleep_timer, SLEEP - SPREAD); }
+    if sleep_timer < STILL && (atomicLoad(&work[frame.at_stirred + i]) & ~TURNED) != 0u { sleep_timer = min(sleep_timer, SLEEP - SPREAD); }
     atomicStore(&warm_start[head + 2u], sleep_timer);
     // Reading first keeps the memory shared.
     if sleep_timer < SLEEP && atomicLoad(&work[WAKE_STATE]) == 0u { atomicOr(&work[WAKE_STATE], AWAKE); }

@@ -99,7 +99,8 @@
 //!   ([`StepReport::crowded`]). A sphere in flight bounces off a held sphere with the restitution of the
 //!   pair. All other pairs in the same pile still collide in order.
 //! - **Sleeping**: a supported sphere sleeps once it has been slower than 2e-4 sqrt(g d) for a time of 10 sqrt(d/g),
-//!   where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). A moving sphere
+//!   where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). A sphere that spins in
+//!   place sleeps with its spin if nothing changes the spin. A moving sphere
 //!   keeps the spheres awake that at most four contacts connect to it. An impact wakes the spheres around it, and a wall
 //!   that appears or disappears wakes those that touch it. A sleeping sphere farther away wakes if its contacts no longer balance its
 //!   weight.

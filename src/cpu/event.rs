@@ -24,10 +24,11 @@ use crate::{
 };
 
 /// Motion of a sphere in view of the sleep timers.
+#[derive(PartialEq)]
 pub enum Unrest {
     /// Moves or was struck: keeps the spheres around it awake.
     Moves,
-    /// Moves so slowly that it keeps only itself awake.
+    /// Moves slowly, or its spin changes in place: keeps only itself awake.
     Creeps,
     None,
 }
@@ -218,24 +219,31 @@ impl View<'_> {
         self.state.inverse_mass(i) > 0.0 && !self.sleep.contains(i)
     }
 
-    /// How a sphere's motion at the end of the substep affects the sleep timers.
+    /// How a sphere's motion at the end of the substep affects the sleep timers. `has_turned` says whether contacts have changed its spin.
     #[inline]
-    pub fn unrest(&self, i: usize) -> Unrest {
-        let (speed, spin) = (self.state.velocity(i), self.state.spin[i]);
-        let rim = spin.truncate() * self.state.radius(i);
+    pub fn unrest(&self, i: usize, has_turned: bool) -> Unrest {
+        let speed = self.state.velocity(i).length_squared();
+        let rim = (self.state.spin[i].truncate() * self.state.radius(i)).length_squared();
         let slow = self.world.sleep_speed * self.world.sleep_speed;
-        let square = speed.length_squared().max(rim.length_squared());
+        let fast = CREEP * CREEP * slow;
         if self.rested[i] <= 0.0
             || self.lists.is_near_moving_wall(i)
-            || spin.w >= -self.frame.h
-            || square > CREEP * CREEP * slow
+            || self.state.spin[i].w >= -self.frame.h
+            || speed > fast
+            || rim > fast && speed > slow
         {
             Unrest::Moves
-        } else if square > slow {
+        } else if speed > slow || rim > slow && has_turned {
             Unrest::Creeps
         } else {
             Unrest::None
         }
+    }
+
+    /// Whether a sphere keeps its spin when it falls asleep.
+    #[inline]
+    pub fn spins(&self, i: usize) -> bool {
+        self.world.is_fast(self.state.spin[i].truncate() * self.state.radius(i))
     }
 
     /// Shift vector of a link.

@@ -545,7 +545,7 @@ impl Rest {
         }
         let Self { lab, in_contact, held, lasting, outside, losses, .. } = self;
         let is_in_contact = |i: usize| if is_first { in_contact.any(i) } else { held.contains(i) };
-        let sleep = &core.sleep;
+        let (sleep, world) = (&core.sleep, &core.domain.world);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
@@ -572,7 +572,11 @@ impl Rest {
                 }
                 let sleeps = sleep.contains(i);
                 let now = lab[i].motion.truncate();
-                let spin_now = if sleeps { Vec3::ZERO } else { lab[i].spin.truncate() };
+                let mut spin_now = lab[i].spin.truncate();
+                let rims = [spin_before.truncate(), spin_now].map(|spin| spin * place[i].w);
+                if sleeps && !world.is_fast(rims[0]) {
+                    spin_now = Vec3::ZERO;
+                }
                 let (time, u) = if sleeps || is_in_contact(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
@@ -582,6 +586,9 @@ impl Rest {
                     // In flight for the whole substep: every bit stays the same.
                     return;
                 };
+                if !sleeps {
+                    sleep.turn(i, rims, world.sleep_speed);
+                }
                 // SAFETY: as above.
                 unsafe {
                     rested.set(i, time);

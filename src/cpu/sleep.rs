@@ -4,7 +4,10 @@
 //! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost at rest and without impacts; a
 //! sphere sleeps when its timer reaches a limit. The timers of the spheres that touch a moving one are at most three quarters
 //! of the limit, those of the next spheres a sixteenth more, and so on. A moving sphere therefore keeps all spheres awake that four
-//! contacts or fewer connect to it. A sphere that merely creeps keeps only itself awake.
+//! contacts or fewer connect to it. A sphere that merely creeps, or whose spin changes in place, keeps only itself awake.
+//!
+//! Where nothing resists twisting, a sphere can spin in place for ever. It then falls asleep and keeps its spin. It wakes in the next
+//! substep if a sphere touches it that is awake and moves, or whose spin changes.
 //!
 //! A sleeping sphere acts as a wall on the touching spheres that are awake. It wakes within the substep
 //! - with its candidates, if a sphere that has moved recently comes to rest on it;
@@ -58,6 +61,8 @@ pub struct Sleep {
     moved: Bits,
     left: Bits,
     list: Vec<u32>,
+    /// Spheres that are awake and whose spin the contacts of the substep have changed.
+    turned: Bits,
     /// Number of times that the quiet spheres were forgotten.
     order: u64,
     /// Number of sleeping spheres when the substep began.
@@ -75,8 +80,8 @@ impl Sleep {
     /// Wakes all spheres.
     pub fn new(count: usize) -> Self {
         let mut sleep = Self { sleep_timer: vec![0; count], ..Self::default() };
-        let Self { asleep, fixed, quiet, was_quiet, moved, woken, .. } = &mut sleep;
-        [asleep, fixed, quiet, was_quiet, moved, woken].into_iter().for_each(|set| set.reset(count));
+        let Self { asleep, fixed, quiet, was_quiet, moved, woken, turned, .. } = &mut sleep;
+        [asleep, fixed, quiet, was_quiet, moved, woken, turned].into_iter().for_each(|set| set.reset(count));
         sleep
     }
 
@@ -98,6 +103,7 @@ impl Sleep {
         let count = self.sleep_timer.len();
         self.was_quiet.copy_from(&self.quiet);
         self.woken.reset(count);
+        self.turned.reset(count);
         (self.step, self.count) = (step, 0);
         if step == 0 {
             self.quiet.reset(count);
@@ -267,6 +273,23 @@ impl Sleep {
         lists.of(i).iter().for_each(|candidate| self.woken.insert(candidate.index()));
     }
 
+    /// Notes that one solve has changed the spin of a sphere that is awake: `rims` are the velocities of a point of its surface around its
+    /// centre before and after. A change does not count if in every substep of the time after which spheres sleep such a change would
+    /// sum to at most `sleep_speed`.
+    #[inline]
+    pub fn turn(&self, i: usize, rims: [Vec3; 2], sleep_speed: f32) {
+        let least = sleep_speed * (self.step as f32 / SLEEP as f32);
+        if self.step > 0 && (rims[1] - rims[0]).length_squared() > least * least {
+            self.turned.insert(i);
+        }
+    }
+
+    /// Whether the contacts of the substep have changed the spin of a sphere that is awake.
+    #[cfg(feature = "gpu")]
+    pub fn has_turned(&self, i: usize) -> bool {
+        self.turned.contains(i)
+    }
+
     /// Marks a sphere that sleeps.
     pub fn mark_alone(&self, i: usize) {
         if self.contains(i) {
@@ -345,14 +368,15 @@ impl Sleep {
         if step == 0 {
             return;
         }
-        let Self { sleep_timer, next, woken, quiet, .. } = self;
-        let quiet = &*quiet;
+        let Self { sleep_timer, next, woken, quiet, turned, .. } = self;
+        let (quiet, turned) = (&*quiet, &*turned);
         next.resize_with(sleep_timer.len(), AtomicU32::default);
+        let unrest = |i: usize| view.unrest(i, turned.contains(i));
         let own = |i: usize| {
             if view.state.inverse_mass(i) == 0.0 {
                 return STILL;
             }
-            match view.unrest(i) {
+            match unrest(i) {
                 Unrest::Moves => 0,
                 Unrest::Creeps => (sleep_timer[i] + step).min(SLEEP - SPREAD),
                 Unrest::None => (sleep_timer[i] + step).min(SLEEP),
@@ -380,9 +404,11 @@ impl Sleep {
                     let (i, j) = (constraint.i as usize, constraint.j as usize);
                     let counts = [own(i), own(j)];
                     // Fixed spheres do not limit the timers of their neighbours.
-                    for (k, own, other) in [(i, counts[0], counts[1]), (j, counts[1], counts[0])] {
-                        if own > most_beside(other) && own < STILL {
-                            next[k].fetch_min(most_beside(other), Relaxed);
+                    for (k, own, other, its) in [(i, counts[0], j, counts[1]), (j, counts[1], i, counts[0])] {
+                        let is_touched = its < STILL && view.spins(k) && unrest(other) != Unrest::None;
+                        let most = most_beside(its).min(if is_touched { SLEEP - SPREAD } else { STILL });
+                        if own > most && own < STILL {
+                            next[k].fetch_min(most, Relaxed);
                         }
                     }
                 }
@@ -424,7 +450,7 @@ impl Sleep {
     pub fn bytes(&self) -> usize {
         4 * (self.sleep_timer.capacity() + self.back.capacity() + self.next.capacity())
             + 4 * self.list.capacity()
-            + 7 * self.asleep.bytes()
+            + 8 * self.asleep.bytes()
     }
 }
 

@@ -47,7 +47,8 @@ macro_rules! regions {
                 active_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
                 /// Colours and local index of each sphere among the contact constraints of a block, for each colour of blocks.
                 colour_words: [ALL_COLOUR_WORDS; s.resting(s.spheres)],
-                /// Whether the substep wakes each sphere: `STIRRED` for now, `WAKES_NEXT` from the next batch of iterations on.
+                /// Whether the substep wakes each sphere: `STIRRED` for now, `WAKES_NEXT` from the next batch of iterations on; and
+                /// whether it is `TURNED`.
                 stirred: [1; s.resting(s.spheres)],
                 /// `STILL` minus the sleep timer that its neighbours leave to each sphere.
                 woken: [1; s.resting(s.spheres)],
@@ -607,6 +608,8 @@ words! {
     WAKES_NEXT = 2;
     /// It will then receive the velocity in its part of `begin`.
     GIVEN = 4;
+    /// A solve has changed the spin of the sphere, which is awake.
+    TURNED = 8;
     /// Largest change of a velocity by a contact, of each pass.
     CHANGES = WAKE_STATE + 1;
     /// Last batch, plus 1, in which contact constraints were ordered; then the number of constraints that each batch ordered, and

@@ -262,7 +262,8 @@ pub const BESIDE_MOVING: u32 = SLEEP / 4 * 3;
 /// without moving sleeps again after these ticks.
 pub const SPREAD: u32 = SLEEP / 16;
 
-/// Largest speed, in units of the sleep speed, at which a sphere keeps only itself awake.
+/// Largest speed, in units of the sleep speed, at which a sphere keeps only itself awake. A sphere whose centre is slower than the sleep
+/// speed keeps at most itself awake, however fast it spins, because it moves no other.
 pub const CREEP: f32 = 50.0;
 
 /// Sleep timer of a sphere that neither moves nor is moved. It wakes no sphere, and its timer does not advance.

@@ -10,7 +10,7 @@ use crate::gpu::{
     layout::{
         AHEAD, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
         IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PARTNER_PLACE,
-        PAST_H, RANK_WORDS, RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, WALL_VELOCITY_PLACE,
+        PAST_H, RANK_WORDS, RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, TURNED, WALL, WALL_VELOCITY_PLACE,
         WARM_START_HEAD, constraint_words,
     },
 };
@@ -140,7 +140,9 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
         }
         memory.work[layout.rested as usize + i] = core.rested[i].to_bits();
         memory.work[layout.pressed as usize + i] = core.pressed.spheres(i).into();
-        memory.work[layout.stirred as usize + i] = if core.sleep.is_woken(i) { STIRRED } else { 0 };
+        let flags = [(core.sleep.is_woken(i), STIRRED), (core.sleep.has_turned(i), TURNED)];
+        memory.work[layout.stirred as usize + i] =
+            flags.into_iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
     }
     for i in 0..core.state.len() {
         for constraint in core.constraints.of(i).iter().filter(|constraint| constraint.impulse.normal > 0.0) {

@@ -168,13 +168,18 @@ impl World {
         }
     }
 
-    /// Whether impacts may change spins.
+    /// Whether a point moves faster than at the speed below which a sphere may fall asleep.
+    pub fn is_fast(&self, velocity: Vec3) -> bool {
+        velocity.length_squared() > self.sleep_speed * self.sleep_speed
+    }
+
     /// Approach speed below which a contact rests in a substep of length `h`. It grows with substeps longer than planned,
     /// because a sphere that returns within a substep cannot bounce.
     pub fn slow_speed(&self, h: f32) -> f32 {
         self.rest_speed.max(SLOW * self.gravity.length() * h)
     }
 
+    /// Whether impacts may change spins.
     #[cfg(feature = "gpu")]
     pub fn is_rough(&self) -> bool {
         self.surfaces.iter().any(|s| s.friction > 0.0)

@@ -13,7 +13,7 @@ use crate::{
     gpu::buffer_layout::BufferLayout,
     gpu::layout::{
         AHEAD, ASLEEP_COUNT, BLOCK_WORDS, COLOURS, CONSTRAINT_COLOURS, CONSTRAINT_COUNT, CONSTRAINT_WORDS,
-        IMPULSE_PLACE, LAST_IN_CONTACT, MOST_STAGED, RANK_WORDS, WARM_START_HEAD,
+        IMPULSE_PLACE, LAST_IN_CONTACT, MOST_STAGED, RANK_WORDS, TURNED, WARM_START_HEAD,
     },
     state::constants::{ITERATION_BATCHES, SLEEP, STILL},
     step::schedule::Pass,
@@ -206,6 +206,11 @@ fn a_slip_in_rest_is_noticed() {
             m.pool[at] = (1.01 * f32::from_bits(m.pool[at])).to_bits();
         }),
         ("who sleeps", |m, _, _| m.work[ASLEEP_COUNT as usize] += 1),
+        ("whose spin has changed", |m, layout, _| {
+            m.work[layout.stirred as usize..][..layout.sphere_count as usize]
+                .iter_mut()
+                .for_each(|flags| *flags ^= TURNED);
+        }),
         ("a time at rest", |m, layout, _| m.work[layout.rested as usize + 3] ^= 1 << 22),
         ("what holds a pair", |m, layout, _| m.work[layout.flags as usize] ^= 4),
     ];

@@ -12,6 +12,8 @@ on_each_engine!(
     an_island_sleeps_while_others_move (gpu: long "a minute or two"),
     a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: long "a minute or two"),
     spheres_that_must_not_sleep_stay_awake (gpu: long "a minute or two"),
+    a_sphere_that_spins_in_place_sleeps_with_its_spin (gpu: long "a minute or two"),
+    a_spin_that_changes_keeps_touching_spins_awake (gpu: long "a minute or two"),
     no_edit_before_a_switch_leaves_a_sphere_in_the_air (gpu: long "a minute or two"),
     a_floor_that_disappears_in_a_long_step_lets_its_spheres_fall (gpu: long "a minute or two"),
 );
@@ -195,6 +197,44 @@ fn spheres_that_must_not_sleep_stay_awake(backend: Backend) {
             assert_eq!(simulation.step().unwrap().asleep, 0);
         }
     }
+}
+
+// Nothing resists the spin of the sphere in the middle of a row.
+fn a_sphere_that_spins_in_place_sleeps_with_its_spin(backend: Backend) {
+    let mut system = floor(0.1);
+    for k in -3..=3 {
+        add(&mut system, ICE, DVec3::new(f64::from(k), 0.0, 0.5), DVec3::ZERO);
+    }
+    system.spheres[3].spin = DVec3::Z;
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 20.0, |s| s.report().asleep == 7);
+    let energy = simulation.report().kinetic_energy;
+    assert!((energy - 0.05).abs() < 1e-6, "{energy}");
+    simulation.apply_impulse(0, DVec3::NEG_X).unwrap();
+    until(&mut simulation, 22.0, |s| s.time() > 21.0);
+    let report = simulation.report();
+    assert!(report.asleep == 6 && (report.kinetic_energy - energy - 0.5).abs() < 1e-5, "{report:?}");
+    let spheres = simulation.spheres();
+    assert!(spheres[3].spin == DVec3::Z && spheres[3].position.x.abs() < 1e-3, "{spheres:?}");
+}
+
+// Three spheres in a row that touch without friction: the floor slows the spin of the first one, not that of the second one. The
+// third one has none.
+fn a_spin_that_changes_keeps_touching_spins_awake(backend: Backend) {
+    let mut system = floor(0.1);
+    for (k, material) in [GRAIN, ICE, ICE].into_iter().enumerate() {
+        add(&mut system, material, DVec3::new(k as f64, 0.0, 0.5), DVec3::ZERO);
+    }
+    system.spheres[0].spin = 30.0 * DVec3::Z;
+    system.spheres[1].spin = DVec3::Z;
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 20.0, |s| s.time() > 15.0);
+    let first = simulation.spheres()[0].spin.z;
+    assert!((1.0..29.0).contains(&first), "{first}");
+    assert_eq!(simulation.asleep().unwrap(), [false, false, true]);
+    until(&mut simulation, 200.0, |s| s.report().asleep == 3);
+    let spins: Vec<_> = simulation.spheres().iter().map(|sphere| sphere.spin).collect();
+    assert_eq!(spins, [DVec3::ZERO, DVec3::Z, DVec3::ZERO]);
 }
 
 // Name of an edit, the edit, and a test of the spheres some time after it.

@@ -19,11 +19,11 @@ use crate::{
         layout::{
             AHEAD, ASLEEP_COUNT, CLOSING_PLACE, CODE_MASK, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
             IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H,
-            RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, constraint_words,
+            RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, TURNED, WALL, constraint_words,
         },
     },
     state::{
-        constants::{COLOURS, ITERATION_BATCHES, SHORTEST},
+        constants::{COLOURS, ITERATION_BATCHES, SHORTEST, SLEEP},
         warm_start::ContactImpulse,
     },
 };
@@ -69,7 +69,10 @@ pub const BEFORE: Comparison = Comparison {
     },
     twin: Twin::rest_before,
     dispatches: |site, all| solving(site, all).before(),
-    compare: |site, _, twin, output, findings| solve_first(site, twin, output, &Scatter::default(), findings),
+    compare: |site, input, twin, output, findings| {
+        solve_first(site, twin, output, &Scatter::default(), findings);
+        turns(site, input, twin, output, findings);
+    },
 };
 
 pub const AFTER: Comparison = Comparison {
@@ -102,6 +105,24 @@ fn encode_order(all: u32) -> Vec<encode::Dispatch> {
 fn solving(site: &Site, all: u32) -> Solving {
     let BufferLayout { sphere_count, slots, .. } = site.layout;
     Solving { sphere_count, slots, all, batches: ITERATION_BATCHES }
+}
+
+// Whether the device notes which spins it has changed in the first solve. The twin does not tell, because the limit is far below the
+// tolerance of spins.
+fn turns(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let core = &twin.core;
+    let world = &core.domain.world;
+    let least = world.sleep_speed * (world.sleep_ticks(twin.frame.h) as f32 / SLEEP as f32);
+    for i in 0..core.state.len() {
+        let [before, after] = [input, output].map(|memory| memory.tags[PRESENT][i].spin);
+        let change = (after - before).length() * core.state.radius(i);
+        let is_near = (change - least).abs() < 0.01 * least;
+        let is_supported = output.work[site.layout.rested as usize + i] != 0;
+        if core.sleep.count() == 0 && core.state.inverse_mass(i) > 0.0 && is_supported && !is_near {
+            let has_turned = output.work[site.layout.stirred as usize + i] & TURNED != 0;
+            findings.flag("whether its spin has changed", i, has_turned, change > least);
+        }
+    }
 }
 
 /// Compares the first solve, with the scatter of its repetitions.
