@@ -37,8 +37,8 @@ pub const COMPARISON: Comparison = Comparison {
 fn is_near_tie(depths: &[f32], push: usize) -> bool {
     let near = |a: f32, b: f32| (a - b).abs() <= 4.0 * DEPTH;
     let former = push.checked_sub(RELAX_PATIENCE as usize).map(|push| depths[push]);
-    near(depths[push], DEEP)
-        || former.is_some_and(|former| former != depths[push] && near(former, depths[push]))
+    let may_end = former.is_some_and(|former| former != depths[push] && near(former, depths[push]));
+    near(depths[push], DEEP) || depths[push] > DEEP && may_end
 }
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
