@@ -12,8 +12,9 @@ on_each_engine!(
     an_island_sleeps_while_others_move (gpu: long "a minute or two"),
     a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: long "a minute or two"),
     spheres_that_must_not_sleep_stay_awake (gpu: long "a minute or two"),
-    a_sphere_that_spins_in_place_sleeps_with_its_spin (gpu: long "a minute or two"),
+    a_sphere_that_spins_in_place_sleeps_with_its_spin,
     a_spin_that_changes_keeps_touching_spins_awake (gpu: long "a minute or two"),
+    a_spin_that_is_slowed_weakly_does_not_sleep (gpu: long "a minute or two"),
     no_edit_before_a_switch_leaves_a_sphere_in_the_air (gpu: long "a minute or two"),
     a_floor_that_disappears_in_a_long_step_lets_its_spheres_fall (gpu: long "a minute or two"),
 );
@@ -235,6 +236,20 @@ fn a_spin_that_changes_keeps_touching_spins_awake(backend: Backend) {
     until(&mut simulation, 200.0, |s| s.report().asleep == 3);
     let spins: Vec<_> = simulation.spheres().iter().map(|sphere| sphere.spin).collect();
     assert_eq!(spins, [DVec3::ZERO, DVec3::Z, DVec3::ZERO]);
+}
+
+fn a_spin_that_is_slowed_weakly_does_not_sleep(backend: Backend) {
+    let mut system = floor(0.05);
+    let surface = Surface { restitution: 0.5, friction: 0.5, twisting_friction: 1e-3, ..Surface::default() };
+    system.materials.set_surface(GRAIN, GRAIN, surface);
+    add(&mut system, GRAIN, 0.5 * DVec3::Z, DVec3::ZERO);
+    system.spheres[0].spin = 0.2 * DVec3::Z;
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 20.0, |s| s.time() > 15.0);
+    let spin = simulation.spheres()[0].spin.z;
+    assert!(simulation.report().asleep == 0 && (0.01..0.19).contains(&spin), "{spin}");
+    until(&mut simulation, 100.0, |s| s.report().asleep == 1);
+    assert_eq!(simulation.spheres()[0].spin, DVec3::ZERO);
 }
 
 // Name of an edit, the edit, and a test of the spheres some time after it.
