@@ -16,6 +16,7 @@ on_each_engine!(
     fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
     smooth_layers_come_to_rest (gpu: long "about 15 min"),
+    a_stack_that_falls_comes_to_rest (gpu: long "a few minutes"),
     contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
@@ -393,6 +394,34 @@ fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order(ba
 }
 
 // The pile sleeps after 32.
+// In an upright stack the approach of all contacts adds up. Where the iterations leave it to the pushes against overlaps, the stack sinks
+// in every substep and is lifted again, for ever.
+fn a_stack_that_falls_comes_to_rest(backend: Backend) {
+    for fall in [1.0, 2.0, 2.9, 3.0, 3.1, 4.0, 6.0] {
+        let mut system =
+            System { gravity: -DVec3::Z, dt: 0.05, materials: Materials::empty(), ..System::default() };
+        let surface = Surface { restitution: 0.3, friction: 0.5, ..Surface::default() };
+        system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
+        let sides = [Side::Wall; 3];
+        system.bounds = Bounds { max: DVec3::new(20.0, 20.0, 60.0), sides, ..Bounds::default() };
+        for id in 0..12 {
+            let position = DVec3::new(10.0, 10.0, fall + 0.5 + f64::from(id));
+            system.spheres.push(Sphere { id, position, ..Sphere::default() });
+        }
+        let mut simulation = simulate_silently(&system, backend);
+        let (mut kinetic, mut deepest) = (0.0_f64, 0.0_f64);
+        for step in 0..400 {
+            let report = simulation.step().unwrap();
+            if step >= 350 {
+                kinetic = kinetic.max(report.kinetic_energy);
+                deepest = deepest.max(report.deepest_overlap);
+            }
+        }
+        println!("fall {fall}: kinetic energy {kinetic:.1e}, overlap {deepest:.4}");
+        assert!(kinetic < 1e-9 && deepest < 0.006, "fall {fall}: {kinetic} {deepest}");
+    }
+}
+
 fn a_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
     let mut system = layers(4, 7, grain(0.5, 0.5), 0.0, 3);
     system.solver.sleeping = true;
