@@ -463,7 +463,8 @@ fn has_turned(i: u32) -> bool { return (atomicLoad(&work[frame.at_stirred + i]) 
 fn moves(i: u32, speed: f32, rim: f32) -> bool {
     let slow = frame.sleep_speed * frame.sleep_speed;
     let fast = CREEP * CREEP * slow;
-    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || speed > fast || (rim > fast && speed > slow);
+    if speed > fast || (rim > fast && speed > slow) { return true; }
+    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h;
 }
 
 // Whether a sphere keeps itself awake.

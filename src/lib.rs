@@ -100,10 +100,9 @@
 //!   pair. All other pairs in the same pile still collide in order.
 //! - **Sleeping**: a supported sphere sleeps once it has been slower than 2e-4 sqrt(g d) for a time of 10 sqrt(d/g),
 //!   where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). A sphere that spins in
-//!   place sleeps with its spin if nothing changes the spin. A moving sphere
-//!   keeps the spheres awake that at most four contacts connect to it. An impact wakes the spheres around it, and a wall
-//!   that appears or disappears wakes those that touch it. A sleeping sphere farther away wakes if its contacts no longer balance its
-//!   weight.
+//!   place sleeps with its spin if its contacts do not change the spin. A moving sphere keeps the spheres awake that at most four
+//!   contacts connect to it. An impact wakes the spheres around it, and a wall that appears or disappears wakes those that touch it. A
+//!   sleeping sphere farther away wakes if its contacts no longer balance its weight.
 //! - **Walls**: [`Wall`]s are planes, boxes, cylinders, cones, discs, spheres, bowls and triangle meshes ([`Mesh`],
 //!   [`files::read_mesh`]). The half space behind a plane is solid; all other shapes are two-sided surfaces without
 //!   thickness. A wall may move at constant velocity, oscillate and rotate ([`WallMotion`]), and it may appear and

@@ -7,7 +7,7 @@
 //! contacts or fewer connect to it. A sphere that merely creeps, or whose spin changes in place, keeps only itself awake.
 //!
 //! Where nothing resists twisting, a sphere can spin in place for ever. It then falls asleep and keeps its spin. It wakes in the next
-//! substep if a sphere touches it that is awake and moves, or whose spin changes.
+//! substep if a touching sphere that is awake moves or changes its spin.
 //!
 //! A sleeping sphere acts as a wall on the touching spheres that are awake. It wakes within the substep
 //! - with its candidates, if a sphere that has moved recently comes to rest on it;
@@ -274,8 +274,8 @@ impl Sleep {
     }
 
     /// Notes that one solve has changed the spin of a sphere that is awake: `rims` are the velocities of a point of its surface around its
-    /// centre before and after. A change does not count if in every substep of the time after which spheres sleep such a change would
-    /// sum to at most `sleep_speed`.
+    /// centre before and after. A change does not count if the same change in every substep would add up to at most `sleep_speed` in the
+    /// time after which spheres sleep.
     #[inline]
     pub fn turn(&self, i: usize, rims: [Vec3; 2], sleep_speed: f32) {
         let least = sleep_speed * (self.step as f32 / SLEEP as f32);
