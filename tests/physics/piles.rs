@@ -16,7 +16,7 @@ on_each_engine!(
     fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
     smooth_layers_come_to_rest (gpu: long "about 15 min"),
-    a_stack_that_falls_comes_to_rest (gpu: long "a few minutes"),
+    a_stack_that_falls_comes_to_rest (gpu: long "about a minute"),
     contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
@@ -393,7 +393,6 @@ fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order(ba
     has_the_same_bits(&layers(12, 20, grain(0.5, 0.5), 0.0, 3), 160, backend, moves);
 }
 
-// The pile sleeps after 32.
 // In an upright stack the approach of all contacts adds up. Where the iterations leave it to the pushes against overlaps, the stack sinks
 // in every substep and is lifted again, for ever.
 fn a_stack_that_falls_comes_to_rest(backend: Backend) {
@@ -422,6 +421,7 @@ fn a_stack_that_falls_comes_to_rest(backend: Backend) {
     }
 }
 
+// The pile sleeps after 32.
 fn a_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
     let mut system = layers(4, 7, grain(0.5, 0.5), 0.0, 3);
     system.solver.sleeping = true;
