@@ -59,6 +59,24 @@ impl Bits {
         self.for_words(range, |part, members| for_bits(part, members, &mut visit));
     }
 
+    /// Calls `visit` with the members of this set or of another one within a range, in ascending order.
+    #[inline]
+    pub fn for_members_of_either(&self, other: &Self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+        self.for_words(range, |part, members| {
+            let others = other.words[part.start / 64].load(Relaxed) & bits_of(&part);
+            for_bits(part, members | others, &mut visit);
+        });
+    }
+
+    /// Sets which indices of a range are members. No other thread may change the members of its words at the same time.
+    pub fn assign(&self, range: Range<usize>, is_member: impl Fn(usize) -> bool) {
+        self.for_words(range, |part, members| {
+            let word = &self.words[part.start / 64];
+            let others = word.load(Relaxed) & !members;
+            word.store(part.fold(others, |word, i| word | u64::from(is_member(i)) << (i % 64)), Relaxed);
+        });
+    }
+
     /// Calls `visit` with the indices of a range that are not members, in ascending order. Skips 64 members at a time.
     #[inline]
     pub fn for_absent(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
@@ -383,6 +401,13 @@ mod tests {
         let mut present = vec![];
         bits.for_members(60..199, |i| present.push(i));
         assert_eq!(present, [63, 64, 128]);
+        let mut other = Bits::default();
+        other.reset(200);
+        other.assign(0..200, |i| i % 50 == 0);
+        other.assign(100..200, |i| i == 100 || i == 127);
+        let mut either = vec![];
+        bits.for_members_of_either(&other, 1..199, |i| either.push(i));
+        assert_eq!(either, [50, 63, 64, 100, 127, 128]);
         let mut parts = vec![];
         bits.for_parts(63..129, |part, are_all| parts.push((part, are_all)));
         assert_eq!(parts, [(63..64, true), (64..128, false), (128..129, true)]);

@@ -1,5 +1,7 @@
 //! The next event of a sphere, and the input that all stages of a round share.
 
+use std::ops::Range;
+
 use crate::state::constants::{
     CREEP, CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, LATE_PATH, MOST_HITS, SIDE_SHIFT,
     WALL, wall_of,
@@ -120,6 +122,16 @@ impl View<'_> {
         }
         for (place, dynamic) in self.dynamic_candidates.of(i) {
             visit(dynamic.other as usize, CODES + place, self.grid.shift(dynamic.cells));
+        }
+    }
+
+    /// Calls `visit` with the spheres of a range that could meet a wall, and perhaps with others.
+    #[inline]
+    pub fn for_near_walls(&self, range: Range<usize>, visit: impl FnMut(usize)) {
+        let near = self.lists.near_walls();
+        match self.dynamic_candidates.fast() {
+            Some(fast) => near.for_members_of_either(fast, range, visit),
+            None => near.for_members(range, visit),
         }
     }
 

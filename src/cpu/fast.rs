@@ -104,6 +104,11 @@ impl DynamicCandidates {
         &self.pool[place as usize]
     }
 
+    /// The fast spheres, if there are any dynamic candidates.
+    pub fn fast(&self) -> Option<&Bits> {
+        self.any.then_some(&self.fast)
+    }
+
     #[inline]
     pub fn is_fast(&self, i: usize) -> bool {
         self.any && self.fast.contains(i)

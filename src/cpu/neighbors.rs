@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed},
 };
 
-use glam::{IVec3, Vec3, Vec4};
+use glam::{DVec3, IVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use crate::{
@@ -101,6 +101,8 @@ pub struct Lists {
     /// The blocks as they were before the last broad phase, where it changed some of their lists.
     before: Outputs<Option<Block>>,
     columns: Columns,
+    /// Spheres that could meet a wall.
+    near_walls: Bits,
     /// Number of planes. Walls with larger numbers are features.
     planes: u32,
     /// Motion margin and path of the drift that the lists allow.
@@ -112,6 +114,10 @@ impl Block {
     fn feature_range(&self, k: usize) -> Range<usize> {
         let start = if k == 0 { 0 } else { self.feature_ends[k - 1] as usize };
         start..self.feature_ends[k] as usize
+    }
+
+    fn is_near_wall(&self, k: usize) -> bool {
+        self.walls[k] != 0 || !self.feature_range(k).is_empty()
     }
 
     fn clear(&mut self) {
@@ -290,6 +296,11 @@ impl Lists {
         self.blocks.get(i / BLOCK).walls[i % BLOCK]
     }
 
+    /// The spheres whose lists hold a plane or a wall feature.
+    pub fn near_walls(&self) -> &Bits {
+        &self.near_walls
+    }
+
     /// The wall features that sphere `i` could meet.
     #[inline]
     pub fn features(&self, i: usize) -> &[u32] {
@@ -367,7 +378,7 @@ impl Lists {
                 + b.driven.capacity()
         };
         let blocks = self.blocks.all().iter().chain(self.before.all().iter().flatten());
-        blocks.map(bytes).sum::<usize>() + self.columns.bytes()
+        blocks.map(bytes).sum::<usize>() + self.columns.bytes() + self.near_walls.bytes()
     }
 }
 
@@ -428,9 +439,10 @@ pub fn neighbors(
         None => {
             lists.made_for = (reach.motion_margin, drift);
             lists.before = Outputs::default();
+            lists.near_walls.reset(state.len());
         }
     }
-    let Lists { blocks, before, columns, planes, made_for, longest } = lists;
+    let Lists { blocks, before, columns, near_walls, planes, made_for, longest } = lists;
     *planes = world.walls.len() as u32;
     // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
@@ -455,6 +467,10 @@ pub fn neighbors(
         if kept.is_none() {
             search.find_walls(range.clone(), block);
         }
+        if world.has_walls() {
+            let first = range.start;
+            near_walls.assign(range.clone(), |i| block.is_near_wall(i - first));
+        }
         if block.own_ends.is_empty() {
             block.list_own(&state.id, range.start);
         }
@@ -476,6 +492,25 @@ struct Search<'a> {
     skin: f32,
     /// Path towards walls: the motion margin and the path of the drift.
     path: f32,
+}
+
+/// The cells of a line along x.
+#[derive(Default)]
+struct Line {
+    /// y and z of the cells.
+    of: Option<(i32, i32)>,
+    /// x of the cells whose spheres reach no plane.
+    clear: Range<i32>,
+}
+
+impl Line {
+    // Whether a sphere in a cell, of this radius or a smaller one, reaches no plane. False also where this takes a closer look.
+    fn is_clear(&mut self, search: &Search, cell: IVec3, radius: f32) -> bool {
+        if self.of != Some((cell.y, cell.z)) {
+            (self.of, self.clear) = (Some((cell.y, cell.z)), search.clear_cells(cell, radius));
+        }
+        self.clear.contains(&cell.x)
+    }
 }
 
 impl Search<'_> {
@@ -530,15 +565,18 @@ impl Search<'_> {
     fn find_walls(&self, range: Range<usize>, block: &mut Block) {
         let Self { grid, world, state, path, .. } = *self;
         let Block { walls, features, feature_ends, driven, .. } = block;
-        if world.walls.is_empty() && world.features.is_empty() {
+        if !world.has_walls() {
             let count = walls.len() + range.len();
             walls.resize(count, 0);
             feature_ends.resize(count, 0);
             driven.resize(count, false);
             return;
         }
+        let mut line = Line::default();
+        let largest = range.clone().map(|i| state.radius(i)).fold(0.0, f32::max);
         for i in range {
-            let planes = walls_in_reach(grid, world, state, i, path);
+            let is_clear = line.is_clear(self, state.cell[i].truncate(), largest);
+            let planes = if is_clear { 0 } else { walls_in_reach(grid, world, state, i, path) };
             walls.push(planes);
             let first = features.len();
             features_in_reach(grid, world, state, i, path, features);
@@ -547,6 +585,42 @@ impl Search<'_> {
                 |&feature: &u32| world.features.mover_of(world.features.all[feature as usize].wall).is_some();
             driven.push(planes & world.moving != 0 || features[first..].iter().any(moves));
         }
+    }
+}
+
+impl Search<'_> {
+    // The cells of the line of `cell` along x whose spheres, of this radius or smaller, reach no plane. A tenth of a cell covers
+    // rounding.
+    fn clear_cells(&self, cell: IVec3, radius: f32) -> Range<i32> {
+        let Self { grid, world, .. } = *self;
+        // The outermost cells hold the spheres beyond the faces too. All spheres of a flat world lie in one layer.
+        let within = |axis: usize| match grid.count[axis] {
+            count if count > 0 && !grid.periodic[axis] => 1..count - 1,
+            _ => i32::MIN..i32::MAX,
+        };
+        if !within(1).contains(&cell.y) || (grid.layers > 0 && !within(2).contains(&cell.z)) {
+            return 0..0;
+        }
+        let mut clear = within(0);
+        let least = f64::from(self.path * 1.001 + world.slop + radius);
+        for wall in &world.walls {
+            let (normal, edge) = (wall.normal.as_dvec3(), grid.edge.as_dvec3());
+            let at_zero = (cell.with_x(0) - wall.cell).as_dvec3() * edge - wall.offset.as_dvec3();
+            // The gap of a sphere in cell x is at least `room` plus x times `slope`: its offset is between 0 and the edge.
+            let lowest = normal.min(DVec3::ZERO) - 0.1 * normal.abs();
+            let room = normal.dot(at_zero) + lowest.dot(edge) - least;
+            let slope = normal.x * edge.x;
+            // Conversion to integers saturates.
+            let end = -room / slope;
+            if slope > 0.0 {
+                clear.start = clear.start.max(end.ceil() as i32);
+            } else if slope < 0.0 {
+                clear.end = clear.end.min(end.floor() as i32);
+            } else if room <= 0.0 {
+                return 0..0;
+            }
+        }
+        clear
     }
 }
 
@@ -760,8 +834,8 @@ fn features_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: 
         let reach = radius + path * 1.001 + world.slop;
         set.tree.visit(x - reach, x + reach, |k| {
             let feature = &features.all[k as usize];
-            let sight = features.sight(grid, feature, &at, Vec3::ZERO);
-            if features.near(feature, sight.x).distance <= reach {
+            let x = features.sight(grid, feature, &at, Vec3::ZERO).x;
+            if !feature.shape.is_beyond(x, reach) && features.near(feature, x).distance <= reach {
                 found.push(k);
             }
         });

@@ -45,10 +45,9 @@ impl Relax {
         self.deep.reset(count);
         let deep = &self.deep;
         self.quiet.resize(count, UNKNOWN);
-        // Without walls and sleeping spheres, only spheres with dynamic candidates can overlap anything outside the lists.
-        let has_pairs_only =
-            view.world.walls.is_empty() && view.world.features.is_empty() && view.sleep.quiet().is_none();
-        if has_pairs_only {
+        // Without quiet spheres, only those near walls and those with dynamic candidates are looked at one by one.
+        let are_restless = view.sleep.quiet().is_none();
+        if are_restless {
             self.quiet.fill(UNKNOWN);
         }
         let has_dynamic = !view.dynamic_candidates.spheres().is_empty();
@@ -59,7 +58,8 @@ impl Relax {
             view.sleep.for_restless_runs(range.clone(), |run| {
                 *deepest = deepest_of_pairs(view, run, *deepest, &shifts, deep);
             });
-            if has_pairs_only {
+            if are_restless {
+                view.for_near_walls(range, |i| *deepest = deepest_beyond(view, i, *deepest, deep));
                 return;
             }
             let test = |i: usize, deepest: &mut f32| {
@@ -97,7 +97,7 @@ impl Relax {
             });
         });
         let mut deepest = self.deepest.iter().fold(0.0, |a: f32, &b| a.max(b));
-        if has_pairs_only {
+        if are_restless {
             for &i in view.dynamic_candidates.spheres() {
                 deepest = deepest_beyond(view, i as usize, deepest, deep);
             }

@@ -71,12 +71,9 @@ pub fn seek(view: &View, range: Range<usize>, has_fixed: bool, pending: &Bits) {
 
 /// Inserts into `pending` every sphere of `range` that has an impact with a wall before the end of the substep.
 pub fn seek_walls(view: &View, range: Range<usize>, pending: &Bits) {
-    if view.world.walls.is_empty() && view.world.features.is_empty() {
-        return;
-    }
-    // A quiet sphere meets no wall.
-    view.sleep.for_restless(range, |i| {
-        if view.state.inverse_mass(i) != 0.0 && meets_wall(view, i) {
+    view.for_near_walls(range, |i| {
+        // A quiet sphere meets no wall.
+        if !view.sleep.is_quiet(i) && view.state.inverse_mass(i) != 0.0 && meets_wall(view, i) {
             pending.insert(i);
         }
     });

@@ -123,6 +123,10 @@ pub struct Limits {
     pub margin_least: f64,
 }
 
+/// Factor by which the margins exceed the path of spheres at rest. Such spheres use up their margins exactly, and rounding would turn
+/// all of them into fast spheres in the last substep before a broad phase.
+const REST_MARGIN: f64 = 1.0001;
+
 /// Change of the drift, in units of the speed that the margins have to cover, up to which the speeds serve as they are: the
 /// drift of a gas at rest fluctuates.
 const STEADY_DRIFT: f64 = 0.1;
@@ -142,7 +146,7 @@ impl Past {
 
     // Path in a step of all but the fastest spheres, relative to the drift.
     fn path(&self, limits: &Limits) -> f64 {
-        (1.02 * f64::from(self.sums.high_speed) + self.excess_speed()) * limits.dt + limits.fall
+        (1.02 * f64::from(self.sums.high_speed) + self.excess_speed()) * limits.dt + REST_MARGIN * limits.fall
     }
 }
 

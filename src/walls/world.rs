@@ -126,6 +126,11 @@ pub struct World {
 }
 
 impl World {
+    /// Whether there are planes or wall features.
+    pub fn has_walls(&self) -> bool {
+        !self.walls.is_empty() || !self.features.is_empty()
+    }
+
     /// Whether there are wall features, or walls that move, appear or disappear.
     #[cfg(feature = "gpu")]
     pub fn has_shapes(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Tests a row of cells at once, on x86-64 processors with AVX2, BMI1 and BMI2. A row around a cell of a gas holds two spheres; up to seven
-//! fit in the eight lanes, and the results of nine rows fit in one word. Each lane performs the operations of
-//! [`Finder::in_fours`], so that the candidates are the same.
+//! fit in the eight lanes, and the results of nine rows fit in one word. In a pile many rows are longer; up to fifteen spheres take two
+//! tests, and the results three words. Each lane performs the operations of [`Finder::in_fours`], so that the candidates are the same.
 
 use std::{arch::x86_64::*, ops::Range};
 
@@ -11,9 +11,6 @@ use crate::state::grid::CODES;
 
 /// Largest number of rows around a cell.
 const ROWS: usize = 9;
-
-/// Largest number of spheres of a row.
-const LONGEST: u32 = 7;
 
 /// Whether the processor can run this module.
 pub fn is_supported() -> bool {
@@ -45,11 +42,26 @@ struct Span {
     middle: i32,
 }
 
-/// Spheres within reach in a span of the rows: seven bits for each row.
+/// Spheres within reach in a span of the rows: `LONGEST` bits for each row, in words of [`Self::ROWS_OF_WORD`] rows. `LONGEST` is the
+/// largest number of spheres of a row, one less than a power of two.
 #[derive(Clone, Copy)]
-struct Hits {
+struct Hits<const LONGEST: u32, const WORDS: usize> {
     span: Span,
-    bits: u64,
+    words: [u64; WORDS],
+}
+
+impl<const LONGEST: u32, const WORDS: usize> Hits<LONGEST, WORDS> {
+    const ROWS_OF_WORD: usize = (u64::BITS / LONGEST) as usize;
+
+    // The spheres of one of the rows.
+    fn of_row(mut self, row: usize) -> Self {
+        for (k, word) in self.words.iter_mut().enumerate() {
+            let is_here = k == row / Self::ROWS_OF_WORD;
+            let bits = ((1 << LONGEST) - 1) << (LONGEST as usize * (row % Self::ROWS_OF_WORD));
+            *word &= if is_here { bits } else { 0 };
+        }
+        self
+    }
 }
 
 impl LineRows {
@@ -101,38 +113,59 @@ impl Search<'_> {
             let (k, cell) = (k as u8, state.cell[i].truncate());
             let finder = Finder::new(grid, state, i, self.skin);
             lines.find(self, cell);
-            let (main, beyond) = spans(self, cell.x);
+            let spans = spans(self, cell.x);
             // SAFETY: guaranteed by the caller.
-            let main = unsafe { self.hits(&finder, &lines, main) };
-            // SAFETY: as above.
-            let beyond = beyond.map(|span| unsafe { self.hits(&finder, &lines, span) });
-            match (main, beyond) {
-                (Some(main), None) if !finder.fixed => self.push_hits(main, &lines, (i, k), block),
-                (Some(main), Some(Some(beyond))) if !finder.fixed => {
-                    // Cells beyond the face come last in each row.
-                    for row in 0..lines.count {
-                        let of_row = 0x7f << (LONGEST * row as u32);
-                        for hits in [main, beyond] {
-                            let hits = Hits { bits: hits.bits & of_row, ..hits };
-                            self.push_hits(hits, &lines, (i, k), block);
-                        }
-                    }
-                }
-                _ => {
-                    let first = block.entries.len();
-                    rows.around(grid, self.starts, cell);
-                    finder.in_fours(&rows.rows[..rows.count], self.columns.each(), &mut block.entries);
-                    block.add_own(first, (i, k), &state.id);
-                }
+            let is_done = !finder.fixed
+                && unsafe {
+                    self.store::<7, 1>(&finder, &lines, spans, k, block)
+                        || self.store::<15, 3>(&finder, &lines, spans, k, block)
+                };
+            if !is_done {
+                let first = block.entries.len();
+                rows.around(grid, self.starts, cell);
+                finder.in_fours(&rows.rows[..rows.count], self.columns.each(), &mut block.entries);
+                block.add_own(first, (i, k), &state.id);
             }
             block.ends.push(block.entries.len() as u32);
             block.own_ends.push(block.own.len() as u32);
         }
     }
 
+    // Stores the candidates of a sphere, the k-th of the block. Returns false if a row is too long.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    unsafe fn store<const LONGEST: u32, const WORDS: usize>(
+        &self,
+        finder: &Finder,
+        lines: &LineRows,
+        (main, beyond): (Span, Option<Span>),
+        k: u8,
+        block: &mut Block,
+    ) -> bool {
+        // SAFETY: guaranteed by the caller.
+        let hits = |span: Span| unsafe { self.hits::<LONGEST, WORDS>(finder, lines, span) };
+        let Some(main) = hits(main) else { return false };
+        let Some(span) = beyond else {
+            self.push_hits(main, lines, (finder.i, k), block);
+            return true;
+        };
+        let Some(beyond) = hits(span) else { return false };
+        // Cells beyond the face come last in each row.
+        for row in 0..lines.count {
+            for hits in [main, beyond] {
+                self.push_hits(hits.of_row(row), lines, (finder.i, k), block);
+            }
+        }
+        true
+    }
+
     // The spheres within reach in a span of the rows; `None` if a row is too long.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
-    unsafe fn hits(&self, finder: &Finder, lines: &LineRows, span: Span) -> Option<Hits> {
+    unsafe fn hits<const LONGEST: u32, const WORDS: usize>(
+        &self,
+        finder: &Finder,
+        lines: &LineRows,
+        span: Span,
+    ) -> Option<Hits<LONGEST, WORDS>> {
         let [xs, ys, zs, radii] = self.columns.each();
         let cells = self.columns.cell_x();
         let len = cells.len();
@@ -143,11 +176,8 @@ impl Search<'_> {
         let here_y = _mm256_set1_ps(finder.offset.y);
         let here_z = _mm256_set1_ps(finder.offset.z);
         let (radius, skin) = (_mm256_set1_ps(finder.radius), _mm256_set1_ps(finder.skin));
-        let (mut bits, mut lengths) = (0, 0);
-        for k in 0..lines.count {
-            let bucket = lines.buckets[k];
-            let (first, end) = (self.starts[bucket + span.first], self.starts[bucket + span.end]);
-            let from = first as usize;
+        // Which of eight spheres of a row are within reach, one bit each.
+        let eight = |from: usize, row: usize| {
             assert!(from + 8 <= len);
             // SAFETY: each column holds eight floats from there by the assertions.
             let (x, cell_x) = unsafe {
@@ -161,49 +191,70 @@ impl Search<'_> {
             // The left, the middle and the right cell have the shifts -edge, 0 and edge.
             let shift_x = _mm256_mul_ps(_mm256_sub_ps(cell_x, middle), edge);
             let x = _mm256_sub_ps(_mm256_sub_ps(here_x, x), shift_x);
-            let y = _mm256_sub_ps(_mm256_sub_ps(here_y, y), _mm256_set1_ps(lines.shift_y[k]));
-            let z = _mm256_sub_ps(_mm256_sub_ps(here_z, z), _mm256_set1_ps(lines.shift_z[k]));
+            let y = _mm256_sub_ps(_mm256_sub_ps(here_y, y), _mm256_set1_ps(lines.shift_y[row]));
+            let z = _mm256_sub_ps(_mm256_sub_ps(here_z, z), _mm256_set1_ps(lines.shift_z[row]));
             let reach = _mm256_add_ps(_mm256_add_ps(radius, theirs), skin);
             let square =
                 _mm256_add_ps(_mm256_add_ps(_mm256_mul_ps(x, x), _mm256_mul_ps(y, y)), _mm256_mul_ps(z, z));
             let near = _mm256_cmp_ps::<_CMP_LE_OQ>(square, _mm256_mul_ps(reach, reach));
+            _mm256_movemask_ps(near) as u32
+        };
+        let (mut words, mut lengths) = ([0; WORDS], 0);
+        for k in 0..lines.count {
+            let bucket = lines.buckets[k];
+            let (first, end) = (self.starts[bucket + span.first], self.starts[bucket + span.end]);
+            let length = end - first;
+            let mut near = eight(first as usize, k);
+            if LONGEST > 8 && length > 8 {
+                near |= eight(first as usize + 8, k) << 8;
+            }
             // Past the end of the row the lanes hold other spheres.
-            let of_row = _mm256_movemask_ps(near) as u32 & ((1 << ((end - first) & 7)) - 1);
-            lengths |= end - first;
-            bits |= u64::from(of_row) << (LONGEST * k as u32);
+            let of_row = near & ((1 << (length & LONGEST)) - 1);
+            lengths |= length;
+            let rows = Hits::<LONGEST, WORDS>::ROWS_OF_WORD;
+            words[k / rows] |= u64::from(of_row) << (LONGEST as usize * (k % rows));
         }
-        // A length of more than seven sets a higher bit.
-        (lengths <= LONGEST).then_some(Hits { span, bits })
+        // A length of more than `LONGEST` sets a higher bit.
+        (lengths <= LONGEST).then_some(Hits { span, words })
     }
 
     // Stores candidates of sphere `i`, the k-th of the block.
     #[inline(always)]
-    fn push_hits(&self, hits: Hits, lines: &LineRows, (i, k): (usize, u8), block: &mut Block) {
+    fn push_hits<const LONGEST: u32, const WORDS: usize>(
+        &self,
+        hits: Hits<LONGEST, WORDS>,
+        lines: &LineRows,
+        (i, k): (usize, u8),
+        block: &mut Block,
+    ) {
         let (ids, cells) = (&self.state.id, self.columns.cell_x());
         let Block { entries, own, owners, .. } = block;
-        entries.reserve(u64::BITS as usize);
-        own.reserve(u64::BITS as usize);
-        owners.reserve(u64::BITS as usize);
-        let (mut listed, mut owned) = (entries.len(), own.len());
-        let (id, mut bits) = (ids[i], hits.bits);
-        while bits != 0 {
-            let bit = bits.trailing_zeros();
-            bits &= bits - 1;
-            let (row, place) = ((bit / LONGEST) as usize, bit % LONGEST);
-            let j = (self.starts[lines.buckets[row] + hits.span.first] + place) as usize;
-            let side = cells[j] as i32 - hits.span.middle;
-            let candidate = Candidate::new((lines.codes[row] + side) as u32, j);
-            // The sphere itself is in reach, but no candidate.
-            let is_other = j != i;
-            // SAFETY: there is room for one element for each bit of a word.
-            unsafe {
-                entries.as_mut_ptr().add(listed).write(candidate);
-                own.as_mut_ptr().add(owned).write(candidate);
-                owners.as_mut_ptr().add(owned).write(k);
+        let most = WORDS * u64::BITS as usize;
+        entries.reserve(most);
+        own.reserve(most);
+        owners.reserve(most);
+        let (mut listed, mut owned, id) = (entries.len(), own.len(), ids[i]);
+        for (word, mut bits) in hits.words.into_iter().enumerate() {
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let row = word * Hits::<LONGEST, WORDS>::ROWS_OF_WORD + (bit / LONGEST) as usize;
+                let place = bit % LONGEST;
+                let j = (self.starts[lines.buckets[row] + hits.span.first] + place) as usize;
+                let side = cells[j] as i32 - hits.span.middle;
+                let candidate = Candidate::new((lines.codes[row] + side) as u32, j);
+                // The sphere itself is in reach, but no candidate.
+                let is_other = j != i;
+                // SAFETY: there is room for one element for each bit of the words.
+                unsafe {
+                    entries.as_mut_ptr().add(listed).write(candidate);
+                    own.as_mut_ptr().add(owned).write(candidate);
+                    owners.as_mut_ptr().add(owned).write(k);
+                }
+                listed += usize::from(is_other);
+                // The order of ids is random, so a branch would be predicted wrongly half of the time.
+                owned += usize::from(ids[j] > id);
             }
-            listed += usize::from(is_other);
-            // The order of ids is random, so a branch would be predicted wrongly half of the time.
-            owned += usize::from(ids[j] > id);
         }
         // SAFETY: all elements before these ends are written.
         unsafe {
@@ -302,6 +353,6 @@ mod tests {
             }
         }
         // Rows too long for the lanes are among them.
-        assert!(longest_row > LONGEST as usize, "{longest_row}");
+        assert!(longest_row > 15, "{longest_row}");
     }
 }

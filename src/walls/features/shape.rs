@@ -78,6 +78,16 @@ impl FeatureShape {
         }
     }
 
+    /// Whether the feature is further than `reach` from the point `x`; false also where this takes a closer look.
+    #[inline]
+    pub fn is_beyond(&self, x: Vec3, reach: f32) -> bool {
+        match self {
+            // A hundredth covers rounding.
+            Self::Triangle(triangle) => triangle.normal.dot(x).abs() > 1.01 * reach,
+            Self::Frustum(_) | Self::Cap(_) => false,
+        }
+    }
+
     /// A time before which a point at `x` with velocity `w` does not come closer than `radius`; infinite if it never does.
     /// Without acceleration the time is exact for planes, pipes, and spheres approached from afar.
     #[inline]
