@@ -527,14 +527,14 @@ impl Search<'_> {
 
     // Lists the candidates of the spheres of a block.
     fn find(&self, range: Range<usize>, block: &mut Block) {
-        let (mut rows, mut parts) = (Rows::default(), vec![]);
+        let (mut rows, mut parts) = (Rows::default(), parts::Buffers::default());
         for i in range {
             self.find_of(i, &mut rows, &mut parts, block);
         }
     }
 
     // Lists the candidates of one sphere.
-    fn find_of(&self, i: usize, rows: &mut Rows, parts: &mut Vec<Row>, block: &mut Block) {
+    fn find_of(&self, i: usize, rows: &mut Rows, parts: &mut parts::Buffers, block: &mut Block) {
         let finder = Finder::new(self.grid, self.state, i, self.skin);
         let columns = self.columns.each();
         if self.grid.levels.parts > 1 {
@@ -548,7 +548,7 @@ impl Search<'_> {
 
     // Keeps the lists of the spheres of a block that have not changed, and lists the candidates and walls of the others.
     fn renew(&self, range: Range<usize>, kept: Kept, before: &[Option<Block>], block: &mut Block) {
-        let (mut rows, mut parts) = (Rows::default(), vec![]);
+        let (mut rows, mut parts) = (Rows::default(), parts::Buffers::default());
         for i in range {
             if kept.renewed.contains(i) {
                 self.find_of(i, &mut rows, &mut parts, block);

@@ -2,92 +2,165 @@
 //! parts from which spheres of that level could reach the sphere in question.
 
 use crate::state::constants::REACH_HAIR;
-use std::ops::Range;
-
 use glam::{IVec3, Vec3};
 
 use super::{Candidate, Finder, Row};
 use crate::state::{grid::CODES, levels::Level};
 
+/// A row of more spheres is narrowed to the parts within reach. For fewer, testing them all is faster.
+const LONG_ROW: u32 = 8;
+
+/// Buffers of the search around one sphere.
+#[derive(Default)]
+pub(super) struct Buffers {
+    rows: Vec<Row>,
+    /// Along x, y and z.
+    slices: [Vec<Slice>; 3],
+}
+
+/// Parts at one place along an axis; along x, parts side by side in one cell.
+struct Slice {
+    /// Their cell, in cells from the sphere's cell, and within the grid.
+    away: i32,
+    cell: i32,
+    /// First and last part within the cell.
+    parts: [i32; 2],
+    /// Square of the distance from the sphere along the axis. Along x it is not used.
+    square: f32,
+}
+
 impl Finder<'_> {
-    /// Finds candidates level by level, within a level by z, y and x; `rows` is a buffer.
+    /// Finds candidates level by level, within a level by z, y and x.
     pub(super) fn in_parts(
         &self,
         starts: &[u32],
         columns: [&[f32]; 4],
-        rows: &mut Vec<Row>,
+        buffers: &mut Buffers,
         entries: &mut Vec<Candidate>,
     ) {
-        let grid = self.grid;
-        rows.clear();
-        for level in &grid.levels.all {
-            self.for_parts(starts, level, |cell, away, spheres| {
-                let code = 9 * away.z + 3 * away.y + CODES as i32 / 2;
-                if grid.direct {
-                    // The whole row is in one cell: left of the middle cell, in it, or right of it.
-                    let Range { start, end } = spheres;
-                    let starts = match away.x {
+        buffers.rows.clear();
+        for level in &self.grid.levels.all {
+            self.slice(level, &mut buffers.slices);
+            if self.grid.direct {
+                self.find_rows(starts, level, buffers);
+            } else {
+                self.find_hashed(starts, level, &buffers.slices, entries);
+            }
+        }
+        self.in_fours(&buffers.rows, columns, entries);
+    }
+
+    // Largest distance of a sphere of a level that is a candidate.
+    fn reach(&self, level: &Level) -> f32 {
+        ((self.radius + level.largest) + self.skin) * (1.0 + REACH_HAIR)
+    }
+
+    // Finds the parts of a level within reach along each axis.
+    fn slice(&self, level: &Level, slices: &mut [Vec<Slice>; 3]) {
+        let home = self.state.cell[self.i].truncate();
+        for (axis, slices) in slices.iter_mut().enumerate() {
+            slices.clear();
+            let (offset, parts) = (self.offset[axis], level.parts[axis]);
+            let (low, high) = level.span(axis, offset, self.reach(level));
+            let cell_of = |part: i32| i32::from(part >= parts) - i32::from(part < 0);
+            let mut enter = |away: i32, first: i32, last: i32, square: f32| {
+                if let Some(cell) = self.grid.wrap(axis, home[axis] + away) {
+                    slices.push(Slice { away, cell, parts: [first, last].map(|part| part - away * parts), square });
+                }
+            };
+            if axis == 0 {
+                for away in cell_of(low)..=cell_of(high) {
+                    enter(away, low.max(away * parts), high.min((away + 1) * parts - 1), 0.0);
+                }
+            } else {
+                for part in low..=high {
+                    let gap = level.gap(axis, offset, part);
+                    enter(cell_of(part), part, part, gap * gap);
+                }
+            }
+        }
+    }
+
+    // Finds the rows of parts within reach in a direct grid. A row lies in one cell.
+    fn find_rows(&self, starts: &[u32], level: &Level, buffers: &mut Buffers) {
+        let Buffers { rows, slices: [xs, ys, zs] } = buffers;
+        let (grid, parts, reach) = (self.grid, level.parts, self.reach(level));
+        for z in zs {
+            for y in &*ys {
+                let within = reach * reach - (z.square + y.square);
+                if within < 0.0 {
+                    continue;
+                }
+                let row = grid.row(y.cell, z.cell);
+                let before = level.first as i32 + (z.parts[0] * parts.y + y.parts[0]) * parts.x;
+                for x in &*xs {
+                    let first = grid.bucket(row, x.cell) as i32 + before;
+                    let spheres = |[from, to]: [i32; 2]| {
+                        [starts[(first + from) as usize], starts[(first + to) as usize + 1]]
+                    };
+                    let [mut start, mut end] = spheres(x.parts);
+                    if start + LONG_ROW < end {
+                        let (low, high) = level.span(0, self.offset.x, within.sqrt());
+                        let [from, to] = [low, high].map(|part| part - x.away * parts.x);
+                        let narrow = [from.max(x.parts[0]), to.min(x.parts[1])];
+                        if narrow[0] > narrow[1] {
+                            continue;
+                        }
+                        [start, end] = spheres(narrow);
+                    }
+                    if start == end {
+                        continue;
+                    }
+                    // The whole row is left of the middle cell, in it, or right of it.
+                    let starts = match x.away {
                         -1 => [start, end, end, end],
                         0 => [start, start, end, end],
                         _ => [start, start, start, end],
                     };
-                    let shift = grid.shift(IVec3::new(0, away.y, away.z));
-                    rows.push(Row { starts, code, shift, cell });
-                } else {
-                    let shift = grid.shift(away);
-                    for j in spheres {
-                        let j = j as usize;
+                    rows.push(Row {
+                        starts,
+                        code: 9 * z.away + 3 * y.away + CODES as i32 / 2,
+                        shift: grid.shift(IVec3::new(0, y.away, z.away)),
+                        cell: IVec3::new(x.cell, y.cell, z.cell),
+                    });
+                }
+            }
+        }
+    }
+
+    // Finds the candidates of a level in hashed parts.
+    fn find_hashed(
+        &self,
+        starts: &[u32],
+        level: &Level,
+        [xs, ys, zs]: &[Vec<Slice>; 3],
+        entries: &mut Vec<Candidate>,
+    ) {
+        let (grid, parts, reach) = (self.grid, level.parts, self.reach(level));
+        for z in zs {
+            for y in ys.iter().filter(|y| z.square + y.square <= reach * reach) {
+                let row = grid.row(y.cell, z.cell);
+                let before = level.first as usize + ((z.parts[0] * parts.y + y.parts[0]) * parts.x) as usize;
+                for x in xs {
+                    let first = grid.bucket(row, x.cell) + before;
+                    let [from, to] = x.parts.map(|part| part as usize);
+                    let away = IVec3::new(x.away, y.away, z.away);
+                    let (shift, cell) = (grid.shift(away), IVec3::new(x.cell, y.cell, z.cell));
+                    let code = 9 * away.z + 3 * away.y + away.x + CODES as i32 / 2;
+                    for j in starts[first + from] as usize..starts[first + to + 1] as usize {
                         if self.state.cell[j].truncate() == cell && self.is_near(j, shift) {
-                            self.push(j, code + away.x, entries);
+                            self.push(j, code, entries);
                         }
                     }
                 }
-            });
+            }
         }
-        self.in_fours(rows, columns, entries);
     }
 
     fn is_near(&self, j: usize, shift: Vec3) -> bool {
         let d = (self.offset - self.state.offset(j)) - shift;
         let reach = (self.radius + self.state.radius(j)) + self.skin;
         d.length_squared() <= reach * reach
-    }
-
-    // Calls `visit(cell, cells away, spheres)` for the parts of a level within reach. Parts of a cell that are adjacent
-    // along x are visited together.
-    fn for_parts(&self, starts: &[u32], level: &Level, mut visit: impl FnMut(IVec3, IVec3, Range<u32>)) {
-        let (grid, offset) = (self.grid, self.offset);
-        let home = self.state.cell[self.i].truncate();
-        let parts = level.parts;
-        let away = |part: i32, axis: usize| i32::from(part >= parts[axis]) - i32::from(part < 0);
-        let reach = ((self.radius + level.largest) + self.skin) * (1.0 + REACH_HAIR);
-        let (low, high) = level.span(2, offset.z, reach);
-        for part_z in low..=high {
-            let dz = away(part_z, 2);
-            let Some(z) = grid.wrap(2, home.z + dz) else { continue };
-            let gap = level.gap(2, offset.z, part_z);
-            let within = (reach * reach - gap * gap).max(0.0);
-            let (low, high) = level.span(1, offset.y, within.sqrt());
-            for part_y in low..=high {
-                let dy = away(part_y, 1);
-                let Some(y) = grid.wrap(1, home.y + dy) else { continue };
-                let gap = level.gap(1, offset.y, part_y);
-                let within = (within - gap * gap).max(0.0);
-                let (low, high) = level.span(0, offset.x, within.sqrt());
-                let row = grid.row(y, z);
-                let before = ((part_z - dz * parts.z) * parts.y + (part_y - dy * parts.y)) * parts.x;
-                for dx in away(low, 0)..=away(high, 0) {
-                    let Some(x) = grid.wrap(0, home.x + dx) else { continue };
-                    let first = grid.bucket(row, x) as i32 + level.first as i32 + before;
-                    let from = (low - dx * parts.x).max(0);
-                    let to = (high - dx * parts.x).min(parts.x - 1);
-                    let spheres = starts[(first + from) as usize]..starts[(first + to) as usize + 1];
-                    if !spheres.is_empty() {
-                        visit(IVec3::new(x, y, z), IVec3::new(dx, dy, dz), spheres);
-                    }
-                }
-            }
-        }
     }
 }
 
