@@ -17,6 +17,7 @@ on_each_engine!(
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
     smooth_layers_come_to_rest (gpu: long "about 15 min"),
     a_stack_that_falls_comes_to_rest (gpu: long "about a minute"),
+    spheres_at_rest_are_not_fast,
     contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
@@ -312,6 +313,29 @@ fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
     });
     let [lower, upper] = halves.map(|cells| simulation.contact_stress(&cells).unwrap()[0].z_axis.z);
     assert!((0.5 * (lower + upper) - whole.z_axis.z).abs() <= 1e-9 * lower && lower > 2.0 * upper);
+}
+
+// Spheres that lie still use up their margins exactly, substep by substep.
+fn spheres_at_rest_are_not_fast(backend: Backend) {
+    for dt in [0.3, 0.5, 0.6] {
+        let mut system = System { gravity: -DVec3::Z, dt, ..System::default() };
+        system.solver.sleeping = false;
+        system.materials = Materials::empty();
+        system.materials.add("grain", Surface { restitution: 0.5, ..Surface::default() }, 1.0);
+        let sides = [Side::Periodic, Side::Periodic, Side::Wall];
+        system.bounds = Bounds { max: DVec3::new(12.0, 12.0, 6.0), sides, ..Bounds::default() };
+        for id in 0..100_u32 {
+            let site = DVec3::new(f64::from(id % 10), f64::from(id / 10), 0.0);
+            system.spheres.push(Sphere { id, position: 1.2 * site + 0.5, ..Sphere::default() });
+        }
+        let mut simulation = Simulation::new(system, Options { backend, ..Options::default() }).unwrap();
+        for step in 1..=6 {
+            let report = simulation.step().unwrap();
+            assert!(report.substeps > 10, "{dt}: {} substeps", report.substeps);
+            assert_eq!(report.kinetic_energy, 0.0, "{dt}, step {step}");
+            assert_eq!(report.fast, 0, "{dt}, step {step}: spheres at rest count as fast");
+        }
+    }
 }
 
 fn contacts_are_reported_or_refused(backend: Backend) {
