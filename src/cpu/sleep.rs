@@ -42,12 +42,16 @@ use crate::{
     },
 };
 
+/// Mark of a timer whose sphere moves or creeps.
+const RESTLESS: u32 = 1 << 31;
+
 /// Sleep timers of all spheres and the sets of sleeping spheres.
 #[derive(Default)]
 pub struct Sleep {
     /// Sleep timer of each sphere in ticks.
     pub sleep_timer: Vec<u32>,
-    back: Vec<u32>,
+    /// The timer at the end of the substep as the motion of the sphere alone decides, with [`RESTLESS`]; also the buffer of a change of order.
+    own: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
     fixed: Bits,
@@ -368,25 +372,29 @@ impl Sleep {
         if step == 0 {
             return;
         }
-        let Self { sleep_timer, next, woken, quiet, turned, .. } = self;
+        let Self { sleep_timer, own, next, woken, quiet, turned, .. } = self;
         let (quiet, turned) = (&*quiet, &*turned);
+        own.resize(sleep_timer.len(), 0);
         next.resize_with(sleep_timer.len(), AtomicU32::default);
-        let unrest = |i: usize| view.unrest(i, turned.contains(i));
-        let own = |i: usize| {
+        let timer = |i: usize| {
             if view.state.inverse_mass(i) == 0.0 {
                 return STILL;
             }
-            match unrest(i) {
-                Unrest::Moves => 0,
-                Unrest::Creeps => (sleep_timer[i] + step).min(SLEEP - SPREAD),
+            match view.unrest(i, turned.contains(i)) {
+                Unrest::Moves => RESTLESS,
+                Unrest::Creeps => (sleep_timer[i] + step).min(SLEEP - SPREAD) | RESTLESS,
                 Unrest::None => (sleep_timer[i] + step).min(SLEEP),
             }
         };
         let (next, any) = (&*next, AtomicBool::new(false));
+        let timers = Disjoint::new(own);
         for_ranges(next.len(), TASK, |range| {
             let mut most = 0;
             quiet.for_absent(range, |i| {
-                let count = own(i);
+                let timer = timer(i);
+                let count = timer & !RESTLESS;
+                // SAFETY: ranges do not overlap.
+                unsafe { timers.set(i, timer) };
                 next[i].store(count, Relaxed);
                 most = most.max(if count == STILL { 0 } else { count });
             });
@@ -395,19 +403,19 @@ impl Sleep {
             }
         });
         // Timers up to `BESIDE_MOVING` are never lowered by a neighbour.
-        let constraints = &view.constraints.tasks;
+        let (own, constraints) = (&*own, &view.constraints.tasks);
         if any.into_inner() {
             constraints.look(|task| {
                 // Spheres that sleep do not limit the timers of their neighbours.
                 let awake = task.yielding();
                 for constraint in awake.filter(|constraint| constraint.j & WALL == 0) {
-                    let (i, j) = (constraint.i as usize, constraint.j as usize);
-                    let counts = [own(i), own(j)];
-                    // Fixed spheres do not limit the timers of their neighbours.
-                    for (k, own, other, its) in [(i, counts[0], j, counts[1]), (j, counts[1], i, counts[0])] {
-                        let is_touched = its < STILL && view.spins(k) && unrest(other) != Unrest::None;
+                    let pair = [constraint.i as usize, constraint.j as usize];
+                    for [k, other] in [pair, [pair[1], pair[0]]] {
+                        let (timer, its) = (own[k] & !RESTLESS, own[other] & !RESTLESS);
+                        // Fixed spheres do not limit the timers of their neighbours.
+                        let is_touched = own[other] & RESTLESS != 0 && view.spins(k);
                         let most = most_beside(its).min(if is_touched { SLEEP - SPREAD } else { STILL });
-                        if own > most && own < STILL {
+                        if timer > most && timer < STILL {
                             next[k].fetch_min(most, Relaxed);
                         }
                     }
@@ -442,13 +450,13 @@ impl Sleep {
 
     /// Reorders timers and sets with the spheres.
     pub fn follow(&mut self, order: &Order) {
-        order.permute(&mut self.sleep_timer, &mut self.back);
+        order.permute(&mut self.sleep_timer, &mut self.own);
         let Self { asleep, fixed, quiet, moved, .. } = self;
         [asleep, fixed, quiet, moved].into_iter().for_each(|set| set.follow(order));
     }
 
     pub fn bytes(&self) -> usize {
-        4 * (self.sleep_timer.capacity() + self.back.capacity() + self.next.capacity())
+        4 * (self.sleep_timer.capacity() + self.own.capacity() + self.next.capacity())
             + 4 * self.list.capacity()
             + 8 * self.asleep.bytes()
     }
