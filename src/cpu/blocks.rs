@@ -30,7 +30,10 @@ const TASKS: usize = 40;
 const SORTED: usize = 192;
 
 /// Blocks per task of a loop over all blocks.
-const BLOCKS: usize = 256;
+const BLOCKS: usize = 64;
+
+/// Marks a block without spheres.
+const NOWHERE: u32 = u32::MAX;
 
 /// Spheres per slot of a colour in a hashed grid.
 const SPHERES_OF_SLOT: u32 = 128;
@@ -59,7 +62,8 @@ pub struct Blocks {
     numbers: Numbers,
     /// The blocks that come before each block and are next to it, in tasks of [`BLOCKS`]: where the part of a block ends, and all parts.
     found: Outputs<(Vec<usize>, Vec<u32>)>,
-    /// Index in `all` of each block.
+    /// Index in `all` of each block: in a direct grid by its coordinates, [`NOWHERE`] for a block without spheres; otherwise by hash.
+    table: Vec<u32>,
     indices: FxHashMap<IVec3, u32>,
     /// Minimum number of spheres in a task.
     task: usize,
@@ -269,15 +273,28 @@ impl Blocks {
 
     // Finds for each block the blocks next to it that come before it.
     fn find_earlier(&mut self, grid: &Grid) {
-        self.indices.clear();
-        self.indices.extend(self.all.iter().zip(0..).map(|(block, k)| (block.at, k)));
-        let Self { all, numbers, indices, found, .. } = self;
+        let Self { all, numbers, table, indices, found, .. } = self;
+        let along = numbers.axes.map(|axis| if grid.direct { axis.blocks } else { 0 });
+        let place = |block: IVec3| ((block.z * along[1] + block.y) * along[0] + block.x) as usize;
+        table.clear();
+        table.resize(along.map(|count| count as usize).iter().product(), NOWHERE);
+        indices.clear();
+        if grid.direct {
+            all.iter().zip(0..).for_each(|(block, k)| table[place(block.at)] = k);
+        } else {
+            indices.extend(all.iter().zip(0..).map(|(block, k)| (block.at, k)));
+        }
+        let (table, indices) = (&*table, &*indices);
+        let index = |block: IVec3| match grid.direct {
+            true => Some(table[place(block)]).filter(|&k| k != NOWHERE),
+            false => indices.get(&block).copied(),
+        };
         found.run(all.len(), BLOCKS, |range, (ends, earlier)| {
             ends.clear();
             earlier.clear();
             for k in range {
                 numbers.beside(grid, all[k].at, |other| {
-                    earlier.extend(indices.get(&other).filter(|&&other| (other as usize) < k));
+                    earlier.extend(index(other).filter(|&other| (other as usize) < k));
                 });
                 ends.push(earlier.len());
             }
@@ -402,6 +419,7 @@ impl Blocks {
                 .iter()
                 .map(|(ends, earlier)| 8 * ends.capacity() + 4 * earlier.capacity())
                 .sum::<usize>()
+            + 4 * self.table.capacity()
             + 20 * self.indices.capacity()
     }
 }

@@ -306,13 +306,18 @@ impl Core {
         let keeps_quiet = self.keeps_quiet();
         let Self { constraints, sleep, pressed, blocks, order, state, domain, starts, .. } = self;
         order.complete();
-        constraints.follow(order);
-        sleep.follow(order);
-        blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), order);
-        keeps_quiet.then(|| {
-            pressed.follow(order);
-            &*order
-        })
+        let order = &*order;
+        rayon::join(
+            || blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), order),
+            || {
+                constraints.follow(order);
+                sleep.follow(order);
+                if keeps_quiet {
+                    pressed.follow(order);
+                }
+            },
+        );
+        keeps_quiet.then_some(order)
     }
 
     // Whether the quiet spheres of before the broad phase are still known.
