@@ -160,15 +160,14 @@ fn has_converted(i: u32) -> bool {
     return false;
 }
 
-// The first batch after the rounds solves the blocks near a sphere that the rounds have changed, or near a sleeping sphere that may
-// have to wake. Twin: `find_active` of src/cpu/rest.rs.
+// The first batch after the rounds solves the blocks near a sphere that the rounds have changed or that sleeps near a moving wall.
+// Twin: `find_active` of src/cpu/rest.rs.
 fn activate_near(i: u32, is_converted: bool, any_sleeps: bool) {
     // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
     let is_changed = is_converted || nodes[i].clock > 0.0 || tags[i].last_contact >= 0.0;
     // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
     let is_struck = any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0;
-    let is_beside_awake = any_sleeps && sleeps(i) && (is_near_moving_wall(i) || has_awake_candidate(i));
-    if is_changed || is_beside_awake {
+    if is_changed || (any_sleeps && sleeps(i) && is_near_moving_wall(i)) {
         activate_first();
         mark_near(i, 0u, is_struck);
     }

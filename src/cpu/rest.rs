@@ -355,8 +355,8 @@ impl Rest {
         }
     }
 
-    // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those near spheres that the
-    // rounds have changed, and those near sleeping spheres that may have to wake.
+    // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, and those near spheres that the
+    // rounds have changed or that sleep near a moving wall.
     fn find_active(&mut self, core: &Core, frame: Frame, touched: &Bits) {
         let (view, numbers) = (core.view(frame), core.blocks.numbers());
         self.active_blocks.reset(numbers.count());
@@ -366,7 +366,7 @@ impl Rest {
         let test = |i: usize| {
             // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
             let is_changed = view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
-            if is_changed || view.sleep.is_beside_awake(i, view.lists) {
+            if is_changed || (view.sleep.contains(i) && view.lists.is_near_moving_wall(i)) {
                 let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
                 let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
                 numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));

@@ -159,11 +159,6 @@ impl Sleep {
         !lists.is_near_moving_wall(i) && lists.of(i).iter().all(|candidate| self.holds(candidate.index()))
     }
 
-    /// Whether a sphere sleeps beside one that is awake, or beside a moving wall.
-    pub fn is_beside_awake(&self, i: usize, lists: &Lists) -> bool {
-        self.contains(i) && !self.quiet.contains(i) && !self.is_among_held(i, lists)
-    }
-
     /// Calls `visit` with the longest ranges within a range whose spheres are not quiet.
     #[inline]
     pub fn for_restless_runs(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>)) {

@@ -25,7 +25,7 @@ pub struct DispatchBudget {
     /// Rounds per tail dispatch.
     pub tail_rounds: u32,
     /// Batches of iterations over resting contacts after the rounds. 0 suffices if no block is active after the rounds: no impact,
-    /// nothing unsettled, no sleeping sphere beside a moving one.
+    /// nothing unsettled, no sleeping sphere beside a moving wall.
     pub batches: u32,
     /// Passes of pushes in a box that shrinks.
     pub pushes: u32,
