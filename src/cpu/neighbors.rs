@@ -156,25 +156,37 @@ impl Block {
         owners.truncate(count);
     }
 
+    // Lists the pairs that sphere `i` owns, the k-th of the block, whose candidates begin at `first`.
+    fn add_own(&mut self, first: usize, (i, k): (usize, u8), ids: &[u32]) {
+        let Self { entries, own, owners, .. } = self;
+        own.extend(entries[first..].iter().filter(|candidate| ids[candidate.index()] > ids[i]));
+        owners.resize(own.len(), k);
+    }
+
     // Renumbers the candidates after a change of order.
     fn renumber(&mut self, order: &Order) {
         let candidates = self.entries.iter_mut().chain(&mut self.own);
         candidates.for_each(|candidate| *candidate = candidate.renumbered(order));
     }
 
-    // Appends the lists of the k-th sphere of a block as they were before.
-    fn keep(&mut self, before: &Self, k: usize, order: Option<&Order>) {
-        let start = if k == 0 { 0 } else { before.ends[k - 1] as usize };
-        let kept = &before.entries[start..before.ends[k] as usize];
-        match order {
-            Some(order) => self.entries.extend(kept.iter().map(|candidate| candidate.renumbered(order))),
-            None => self.entries.extend_from_slice(kept),
-        }
+    // Appends the lists of a sphere as they were before, when it was the `from`-th of a block.
+    fn keep(&mut self, before: &Self, from: usize, order: Option<&Order>) {
+        let k = self.ends.len() as u8;
+        let kept = |candidate: &Candidate| match order {
+            Some(order) => candidate.renumbered(order),
+            None => *candidate,
+        };
+        let entries = Self::start(&before.ends, from)..before.ends[from] as usize;
+        self.entries.extend(before.entries[entries].iter().map(kept));
         self.ends.push(self.entries.len() as u32);
-        self.walls.push(before.walls[k]);
-        self.features.extend_from_slice(&before.features[before.feature_range(k)]);
+        let own = Self::start(&before.own_ends, from)..before.own_ends[from] as usize;
+        self.own.extend(before.own[own].iter().map(kept));
+        self.owners.resize(self.own.len(), k);
+        self.own_ends.push(self.own.len() as u32);
+        self.walls.push(before.walls[from]);
+        self.features.extend_from_slice(&before.features[before.feature_range(from)]);
         self.feature_ends.push(self.features.len() as u32);
-        self.driven.push(before.driven[k]);
+        self.driven.push(before.driven[from]);
     }
 
     // Impact counter of the k-th sphere and a partner of larger index, or a wall with `WALL` set; `planes` as in `Lists`.
@@ -457,22 +469,17 @@ pub fn neighbors(
         }
         *block.was_hit.get_mut() = true;
         block.clear();
+        let mut line = Line::of_spheres(state, range.clone());
         match kept {
-            Some(kept) => search.renew(range.clone(), kept, before, block),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `has_lanes` checks the processor and the grid.
-            None if search.has_lanes() => unsafe { search.find_in_lanes(range.clone(), block) },
-            None => search.find(range.clone(), block),
-        }
-        if kept.is_none() {
-            search.find_walls(range.clone(), block);
+            Some(kept) => search.renew(range.clone(), kept, before, &mut line, block),
+            None => {
+                search.find(range.clone(), block);
+                search.find_walls(range.clone(), &mut line, block);
+            }
         }
         if world.has_walls() {
             let first = range.start;
             near_walls.assign(range.clone(), |i| block.is_near_wall(i - first));
-        }
-        if block.own_ends.is_empty() {
-            block.list_own(&state.id, range.start);
         }
         let lengths = (0..block.ends.len()).map(|k| block.ends[k] as usize - Block::start(&block.ends, k));
         block.longest = lengths.max().unwrap_or(0);
@@ -495,8 +502,9 @@ struct Search<'a> {
 }
 
 /// The cells of a line along x.
-#[derive(Default)]
 struct Line {
+    /// Largest radius of the spheres.
+    radius: f32,
     /// y and z of the cells.
     of: Option<(i32, i32)>,
     /// x of the cells whose spheres reach no plane.
@@ -504,10 +512,15 @@ struct Line {
 }
 
 impl Line {
-    // Whether a sphere in a cell, of this radius or a smaller one, reaches no plane. False also where this takes a closer look.
-    fn is_clear(&mut self, search: &Search, cell: IVec3, radius: f32) -> bool {
+    fn of_spheres(state: &State, spheres: Range<usize>) -> Self {
+        let radius = spheres.map(|i| state.radius(i)).fold(0.0, f32::max);
+        Self { radius, of: None, clear: 0..0 }
+    }
+
+    // Whether a sphere in a cell reaches no plane. False also where this takes a closer look.
+    fn is_clear(&mut self, search: &Search, cell: IVec3) -> bool {
         if self.of != Some((cell.y, cell.z)) {
-            (self.of, self.clear) = (Some((cell.y, cell.z)), search.clear_cells(cell, radius));
+            (self.of, self.clear) = (Some((cell.y, cell.z)), search.clear_cells(cell, self.radius));
         }
         self.clear.contains(&cell.x)
     }
@@ -527,10 +540,26 @@ impl Search<'_> {
 
     // Lists the candidates of the spheres of a block.
     fn find(&self, range: Range<usize>, block: &mut Block) {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_lanes() {
+            let mut buffers = lanes::Buffers::default();
+            for (k, i) in range.enumerate() {
+                // SAFETY: `has_lanes` checks the processor and the grid.
+                unsafe { self.find_in_lanes(i, k as u8, &mut buffers, block) };
+            }
+            return;
+        }
+        self.find_in_fours(range, block);
+    }
+
+    // `find` without lanes.
+    fn find_in_fours(&self, range: Range<usize>, block: &mut Block) {
         let (mut rows, mut parts) = (Rows::default(), parts::Buffers::default());
+        let first = range.start;
         for i in range {
             self.find_of(i, &mut rows, &mut parts, block);
         }
+        block.list_own(&self.state.id, first);
     }
 
     // Lists the candidates of one sphere.
@@ -547,22 +576,41 @@ impl Search<'_> {
     }
 
     // Keeps the lists of the spheres of a block that have not changed, and lists the candidates and walls of the others.
-    fn renew(&self, range: Range<usize>, kept: Kept, before: &[Option<Block>], block: &mut Block) {
+    fn renew(
+        &self,
+        range: Range<usize>,
+        kept: Kept,
+        before: &[Option<Block>],
+        line: &mut Line,
+        block: &mut Block,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        let (has_lanes, mut buffers) = (self.has_lanes(), lanes::Buffers::default());
         let (mut rows, mut parts) = (Rows::default(), parts::Buffers::default());
-        for i in range {
-            if kept.renewed.contains(i) {
-                self.find_of(i, &mut rows, &mut parts, block);
-                self.find_walls(i..i + 1, block);
-            } else {
+        for (k, i) in (0..).zip(range) {
+            if !kept.renewed.contains(i) {
                 let from = kept.old_index(i);
                 let before = before[from / BLOCK].as_ref().expect("a block whose spheres have changed");
                 block.keep(before, from % BLOCK, kept.order);
+                continue;
             }
+            #[cfg(target_arch = "x86_64")]
+            if has_lanes {
+                // SAFETY: `has_lanes` checks the processor and the grid.
+                unsafe { self.find_in_lanes(i, k, &mut buffers, block) };
+                self.find_walls(i..i + 1, line, block);
+                continue;
+            }
+            let first = block.entries.len();
+            self.find_of(i, &mut rows, &mut parts, block);
+            block.add_own(first, (i, k), &self.state.id);
+            block.own_ends.push(block.own.len() as u32);
+            self.find_walls(i..i + 1, line, block);
         }
     }
 
     // Lists the walls in reach of some spheres of a block.
-    fn find_walls(&self, range: Range<usize>, block: &mut Block) {
+    fn find_walls(&self, range: Range<usize>, line: &mut Line, block: &mut Block) {
         let Self { grid, world, state, path, .. } = *self;
         let Block { walls, features, feature_ends, driven, .. } = block;
         if !world.has_walls() {
@@ -572,10 +620,8 @@ impl Search<'_> {
             driven.resize(count, false);
             return;
         }
-        let mut line = Line::default();
-        let largest = range.clone().map(|i| state.radius(i)).fold(0.0, f32::max);
         for i in range {
-            let is_clear = line.is_clear(self, state.cell[i].truncate(), largest);
+            let is_clear = line.is_clear(self, state.cell[i].truncate());
             let planes = if is_clear { 0 } else { walls_in_reach(grid, world, state, i, path) };
             walls.push(planes);
             let first = features.len();

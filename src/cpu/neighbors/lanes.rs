@@ -2,7 +2,7 @@
 //! fit in the eight lanes, and the results of nine rows fit in one word. In a pile many rows are longer; up to fifteen spheres take two
 //! tests, and the results three words. Each lane performs the operations of [`Finder::in_fours`], so that the candidates are the same.
 
-use std::{arch::x86_64::*, ops::Range};
+use std::arch::x86_64::*;
 
 use glam::IVec3;
 
@@ -100,35 +100,40 @@ fn spans(search: &Search, x: i32) -> (Span, Option<Span>) {
     (main, beyond)
 }
 
+/// Rows that the searches around the spheres of a block share.
+#[derive(Default)]
+pub(super) struct Buffers {
+    lines: LineRows,
+    rows: Rows,
+}
+
 impl Search<'_> {
-    /// Lists the candidates of the spheres of a block.
+    /// Lists the candidates of sphere `i`, the k-th of a block, and the pairs that it owns.
     ///
     /// # Safety
     /// The processor [`is_supported`], and the grid is direct and without parts.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
-    pub(super) unsafe fn find_in_lanes(&self, range: Range<usize>, block: &mut Block) {
+    pub(super) unsafe fn find_in_lanes(&self, i: usize, k: u8, buffers: &mut Buffers, block: &mut Block) {
         let Self { grid, state, .. } = *self;
-        let (mut lines, mut rows) = (LineRows::default(), Rows::default());
-        for (k, i) in range.enumerate() {
-            let (k, cell) = (k as u8, state.cell[i].truncate());
-            let finder = Finder::new(grid, state, i, self.skin);
-            lines.find(self, cell);
-            let spans = spans(self, cell.x);
-            // SAFETY: guaranteed by the caller.
-            let is_done = !finder.fixed
-                && unsafe {
-                    self.store::<7, 1>(&finder, &lines, spans, k, block)
-                        || self.store::<15, 3>(&finder, &lines, spans, k, block)
-                };
-            if !is_done {
-                let first = block.entries.len();
-                rows.around(grid, self.starts, cell);
-                finder.in_fours(&rows.rows[..rows.count], self.columns.each(), &mut block.entries);
-                block.add_own(first, (i, k), &state.id);
-            }
-            block.ends.push(block.entries.len() as u32);
-            block.own_ends.push(block.own.len() as u32);
+        let Buffers { lines, rows } = buffers;
+        let cell = state.cell[i].truncate();
+        let finder = Finder::new(grid, state, i, self.skin);
+        lines.find(self, cell);
+        let spans = spans(self, cell.x);
+        // SAFETY: guaranteed by the caller.
+        let is_done = !finder.fixed
+            && unsafe {
+                self.store::<7, 1>(&finder, lines, spans, k, block)
+                    || self.store::<15, 3>(&finder, lines, spans, k, block)
+            };
+        if !is_done {
+            let first = block.entries.len();
+            rows.around(grid, self.starts, cell);
+            finder.in_fours(&rows.rows[..rows.count], self.columns.each(), &mut block.entries);
+            block.add_own(first, (i, k), &state.id);
         }
+        block.ends.push(block.entries.len() as u32);
+        block.own_ends.push(block.own.len() as u32);
     }
 
     // Stores the candidates of a sphere, the k-th of the block. Returns false if a row is too long.
@@ -265,15 +270,6 @@ impl Search<'_> {
     }
 }
 
-impl Block {
-    // Lists the pairs that sphere `i` owns, the k-th of the block, whose candidates begin at `first`.
-    fn add_own(&mut self, first: usize, (i, k): (usize, u8), ids: &[u32]) {
-        let Self { entries, own, owners, .. } = self;
-        own.extend(entries[first..].iter().filter(|candidate| ids[candidate.index()] > ids[i]));
-        owners.resize(own.len(), k);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use glam::DVec3;
@@ -303,10 +299,12 @@ mod tests {
         for first in (0..state.len()).step_by(BLOCK) {
             let range = first..state.len().min(first + BLOCK);
             [&mut lanes, &mut fours].into_iter().for_each(Block::clear);
-            search.find(range.clone(), &mut fours);
-            fours.list_own(&state.id, first);
-            // SAFETY: the search has lanes.
-            unsafe { search.find_in_lanes(range, &mut lanes) };
+            search.find_in_fours(range.clone(), &mut fours);
+            let mut buffers = Buffers::default();
+            for (k, i) in range.enumerate() {
+                // SAFETY: the search has lanes.
+                unsafe { search.find_in_lanes(i, k as u8, &mut buffers, &mut lanes) };
+            }
             assert_eq!(lanes.entries, fours.entries, "{what}, block from {first}");
             assert_eq!((&lanes.ends, &lanes.own_ends), (&fours.ends, &fours.own_ends), "{what}");
             assert_eq!((&lanes.own, &lanes.owners), (&fours.own, &fours.owners), "{what}");

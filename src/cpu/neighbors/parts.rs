@@ -65,7 +65,12 @@ impl Finder<'_> {
             let cell_of = |part: i32| i32::from(part >= parts) - i32::from(part < 0);
             let mut enter = |away: i32, first: i32, last: i32, square: f32| {
                 if let Some(cell) = self.grid.wrap(axis, home[axis] + away) {
-                    slices.push(Slice { away, cell, parts: [first, last].map(|part| part - away * parts), square });
+                    slices.push(Slice {
+                        away,
+                        cell,
+                        parts: [first, last].map(|part| part - away * parts),
+                        square,
+                    });
                 }
             };
             if axis == 0 {
