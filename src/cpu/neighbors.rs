@@ -527,13 +527,10 @@ impl Line {
 }
 
 impl Search<'_> {
-    // Whether the spheres can be found in lanes. Cells along x are floats there.
+    // Whether the spheres can be found in lanes.
     fn has_lanes(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        return lanes::is_supported()
-            && self.grid.direct
-            && self.grid.levels.parts == 1
-            && self.grid.count.x < 1 << f32::MANTISSA_DIGITS;
+        return lanes::is_supported() && self.grid.levels.parts == 1;
         #[cfg(not(target_arch = "x86_64"))]
         false
     }

@@ -19,14 +19,19 @@ pub fn is_supported() -> bool {
         && std::is_x86_feature_detected!("bmi2")
 }
 
+/// Cells along x up to this distance from the first one are whole numbers as floats.
+const FARTHEST: i32 = 1 << 23;
+
 /// The rows around the cells of one line along x.
 #[derive(Default)]
 struct LineRows {
     /// y and z of the cells.
     of: Option<(i32, i32)>,
     count: usize,
-    /// First bucket of each row.
-    buckets: [usize; ROWS],
+    /// Number of each row; see [`Grid::row`](crate::state::grid::Grid::row).
+    numbers: [u32; ROWS],
+    /// y and z of the cells of each row.
+    cells: [(i32, i32); ROWS],
     /// Code of the cell in the middle of each row, and the shift of the row.
     codes: [i32; ROWS],
     shift_y: [f32; ROWS],
@@ -36,8 +41,8 @@ struct LineRows {
 /// Part of the rows around a cell: the same cells along x of each row, from one to three.
 #[derive(Clone, Copy)]
 struct Span {
-    first: usize,
-    end: usize,
+    first: i32,
+    count: usize,
     /// Position along x of the middle cell, continued beyond the faces of a periodic grid.
     middle: i32,
 }
@@ -76,7 +81,7 @@ impl LineRows {
             for dy in -1..=1 {
                 let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
                 let (k, shift) = (self.count, grid.shift(IVec3::new(0, dy, dz)));
-                self.buckets[k] = grid.row(y, z) as usize;
+                (self.numbers[k], self.cells[k]) = (grid.row(y, z), (y, z));
                 self.codes[k] = 9 * dz + 3 * dy + CODES as i32 / 2;
                 (self.shift_y[k], self.shift_z[k]) = (shift.y, shift.z);
                 self.count += 1;
@@ -85,19 +90,23 @@ impl LineRows {
     }
 }
 
-// The cells side by side along x around cell `x`, and the cell beyond a face of a periodic grid.
+// The cells side by side along x around cell `x`, and the cell beyond a face of a periodic grid. `None` where buckets of a hashed grid
+// are not in the order of the cells, or cells are no whole numbers as floats.
 #[inline]
-fn spans(search: &Search, x: i32) -> (Span, Option<Span>) {
+fn spans(search: &Search, x: i32) -> Option<(Span, Option<Span>)> {
     let (count, is_periodic) = (search.grid.count.x, search.grid.periodic[0]);
-    let (first, last) = (0.max(x - 1), (count - 1).min(x + 1));
-    let main = Span { first: first as usize, end: last as usize + 1, middle: x };
+    if x.abs() > FARTHEST {
+        return None;
+    }
+    let (first, last) = if count == 0 { (x - 1, x + 1) } else { (0.max(x - 1), (count - 1).min(x + 1)) };
+    let main = Span { first, count: (last - first + 1) as usize, middle: x };
     let beyond = match x {
         _ if !is_periodic => None,
-        0 => Some(Span { first: count as usize - 1, end: count as usize, middle: count }),
-        _ if x == count - 1 => Some(Span { first: 0, end: 1, middle: -1 }),
+        0 => Some(Span { first: count - 1, count: 1, middle: count }),
+        _ if x == count - 1 => Some(Span { first: 0, count: 1, middle: -1 }),
         _ => None,
     };
-    (main, beyond)
+    (search.grid.direct || beyond.is_none()).then_some((main, beyond))
 }
 
 /// Rows that the searches around the spheres of a block share.
@@ -111,7 +120,7 @@ impl Search<'_> {
     /// Lists the candidates of sphere `i`, the k-th of a block, and the pairs that it owns.
     ///
     /// # Safety
-    /// The processor [`is_supported`], and the grid is direct and without parts.
+    /// The processor [`is_supported`], and the grid has no parts.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     pub(super) unsafe fn find_in_lanes(&self, i: usize, k: u8, buffers: &mut Buffers, block: &mut Block) {
         let Self { grid, state, .. } = *self;
@@ -119,13 +128,12 @@ impl Search<'_> {
         let cell = state.cell[i].truncate();
         let finder = Finder::new(grid, state, i, self.skin);
         lines.find(self, cell);
-        let spans = spans(self, cell.x);
+        let spans = spans(self, cell.x).filter(|_| !finder.fixed);
         // SAFETY: guaranteed by the caller.
-        let is_done = !finder.fixed
-            && unsafe {
-                self.store::<7, 1>(&finder, lines, spans, k, block)
-                    || self.store::<15, 3>(&finder, lines, spans, k, block)
-            };
+        let is_done = spans.is_some_and(|spans| unsafe {
+            self.store::<7, 1>(&finder, lines, spans, k, block)
+                || self.store::<15, 3>(&finder, lines, spans, k, block)
+        });
         if !is_done {
             let first = block.entries.len();
             rows.around(grid, self.starts, cell);
@@ -161,6 +169,13 @@ impl Search<'_> {
             }
         }
         true
+    }
+
+    // Bucket of cell `x` of a row.
+    #[inline(always)]
+    fn bucket(&self, row: u32, x: i32) -> usize {
+        let bucket = row.wrapping_add(x as u32) as usize;
+        if self.grid.direct { bucket } else { bucket & (self.grid.buckets - 1) }
     }
 
     // The spheres within reach in a span of the rows; `None` if a row is too long.
@@ -206,9 +221,10 @@ impl Search<'_> {
         };
         let (mut words, mut lengths) = ([0; WORDS], 0);
         for k in 0..lines.count {
-            let bucket = lines.buckets[k];
-            let (first, end) = (self.starts[bucket + span.first], self.starts[bucket + span.end]);
-            let length = end - first;
+            let bucket = self.bucket(lines.numbers[k], span.first);
+            // Hashed buckets may wrap around.
+            let end = self.starts.get(bucket + span.count)?;
+            let (first, length) = (self.starts[bucket], end - self.starts[bucket]);
             let mut near = eight(first as usize, k);
             if LONGEST > 8 && length > 8 {
                 near |= eight(first as usize + 8, k) << 8;
@@ -245,8 +261,16 @@ impl Search<'_> {
                 bits &= bits - 1;
                 let row = word * Hits::<LONGEST, WORDS>::ROWS_OF_WORD + (bit / LONGEST) as usize;
                 let place = bit % LONGEST;
-                let j = (self.starts[lines.buckets[row] + hits.span.first] + place) as usize;
-                let side = cells[j] as i32 - hits.span.middle;
+                let j = (self.starts[self.bucket(lines.numbers[row], hits.span.first)] + place) as usize;
+                let side = (cells[j] as i32).wrapping_sub(hits.span.middle);
+                // Several cells may share a hashed bucket.
+                if !self.grid.direct {
+                    let (y, z) = lines.cells[row];
+                    let cell = IVec3::new(hits.span.middle.wrapping_add(side), y, z);
+                    if side.unsigned_abs() > 1 || self.state.cell[j].truncate() != cell {
+                        continue;
+                    }
+                }
                 let candidate = Candidate::new((lines.codes[row] + side) as u32, j);
                 // The sphere itself is in reach, but no candidate.
                 let is_other = j != i;
@@ -323,10 +347,12 @@ mod tests {
             return;
         }
         let (periodic, wall) = (Side::Periodic, Side::Wall);
-        let kinds = [[periodic; 3], [wall; 3], [periodic, wall, periodic], [wall, periodic, wall]];
+        let open = Side::Open;
+        let direct = [[periodic; 3], [wall; 3], [periodic, wall, periodic], [wall, periodic, wall]];
+        let hashed = [[open; 3], [periodic, open, wall], [wall, open, periodic]];
+        let kinds = direct.into_iter().chain(hashed);
         let mut longest_row = 0;
-        for (sides, width) in kinds.into_iter().flat_map(|sides| [2.4, 3.6, 20.0].map(|width| (sides, width)))
-        {
+        for (sides, width) in kinds.flat_map(|sides| [2.4, 3.6, 20.0].map(|width| (sides, width))) {
             let high = DVec3::new(width, 20.0, 20.0);
             let fill = Fill::random((200.0 * width) as u64).temperature(1.0).region(DVec3::ZERO, high);
             let scene = Scene::new(0.02).seed(4).bounds(DVec3::ZERO, high).sides(sides);
