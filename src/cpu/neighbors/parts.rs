@@ -173,12 +173,28 @@ impl Finder<'_> {
 mod tests {
     use glam::DVec3;
 
-    use super::*;
+    use super::{super::walls_in_reach, *};
     use crate::{
-        Side, System,
+        Side, System, Wall, WallShape,
         cpu::core::Core,
         scene::{Fill, Scene},
     };
+
+    // Planes through a point, along the axes and oblique.
+    fn planes_through(point: DVec3) -> impl Iterator<Item = Wall> {
+        let normals = [
+            DVec3::X,
+            -DVec3::X,
+            DVec3::Y,
+            -DVec3::Z,
+            DVec3::new(1.0, 2.0, -3.0),
+            DVec3::new(-4.0, 0.1, 1.0),
+        ];
+        normals.into_iter().map(move |normal| {
+            let normal = normal.normalize();
+            Wall::new(WallShape::Plane { point: point - 9.0 * normal, normal }, 0, "plane")
+        })
+    }
 
     // (code, index) of all candidates of a sphere, by a test of all spheres in all 27 cells.
     fn among_all(core: &Core, i: usize) -> Vec<(u32, usize)> {
@@ -221,6 +237,10 @@ mod tests {
             longest = longest.max(found.len());
             found.sort_unstable();
             assert_eq!(found, among_all(&core, i), "{what}, sphere {i} of radius {}", core.state.radius(i));
+            let path = motion_margin + core.lists.made_for.1;
+            let planes = walls_in_reach(&core.domain.grid, &core.domain.world, &core.state, i, path);
+            assert_eq!(core.lists.walls(i), planes, "{what}, planes of sphere {i}");
+            assert_eq!(core.lists.near_walls().contains(i), planes != 0, "{what}, sphere {i}");
         }
         println!("{what}: direct {direct}, {} parts of a cell, longest list {longest}", levels.parts);
     }
@@ -260,6 +280,7 @@ mod tests {
                         system.spheres.iter_mut().step_by(20).for_each(|s| s.position.y -= 4.0);
                     }
                     system.spheres.iter_mut().skip(1).step_by(7).for_each(|s| s.fixed = true);
+                    system.walls.extend(planes_through(corner + 0.5 * high));
                     check(&format!("{what}, {kind}, from {corner}"), &system);
                 }
             }
@@ -280,7 +301,8 @@ mod tests {
                     let count = (60.0 * width) as u64;
                     let fill = Fill::random(count).temperature(1.0).region(corner, high);
                     let scene = Scene::new(0.02).seed(9).bounds(corner, high).sides(sides);
-                    let system = scene.fill(fill).build().unwrap();
+                    let mut system = scene.fill(fill).build().unwrap();
+                    system.walls.extend(planes_through(0.5 * (corner + high)));
                     check(&format!("equal, {kind}, {width} wide, from {corner}"), &system);
                 }
             }
