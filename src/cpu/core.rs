@@ -20,7 +20,7 @@ use crate::{
         launch::launch,
         neighbors::{Candidate, Kept, Lists, neighbors},
         order::Order,
-        parallel::{Disjoint, TASK, fill, for_ranges},
+        parallel::{self, Disjoint, TASK, fill, for_ranges},
         relax::{Relax, Relaxed},
         scan::scan,
         scatter::scatter,
@@ -307,7 +307,7 @@ impl Core {
         let Self { constraints, sleep, pressed, blocks, order, state, domain, starts, .. } = self;
         order.complete();
         let order = &*order;
-        rayon::join(
+        parallel::join(
             || blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), order),
             || {
                 constraints.follow(order);

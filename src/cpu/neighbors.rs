@@ -64,6 +64,10 @@ impl Candidate {
     }
 }
 
+/// Distance from a point of a plane, in cells along each axis, beyond which every sphere is tested with the plane. There gaps are
+/// rounded too coarsely for whole cells.
+const NEAR_PLANE: i32 = 1 << 18;
+
 /// Candidates of a block of spheres.
 #[derive(Default)]
 pub struct Block {
@@ -517,7 +521,7 @@ impl Line {
         Self { radius, of: None, clear: 0..0 }
     }
 
-    // Whether a sphere in a cell reaches no plane. False also where this takes a closer look.
+    // Whether a sphere in a cell surely reaches no plane.
     fn is_clear(&mut self, search: &Search, cell: IVec3) -> bool {
         if self.of != Some((cell.y, cell.z)) {
             (self.of, self.clear) = (Some((cell.y, cell.z)), search.clear_cells(cell, self.radius));
@@ -584,7 +588,8 @@ impl Search<'_> {
         #[cfg(target_arch = "x86_64")]
         let (has_lanes, mut buffers) = (self.has_lanes(), lanes::Buffers::default());
         let (mut rows, mut parts) = (Rows::default(), parts::Buffers::default());
-        for (k, i) in (0..).zip(range) {
+        for (k, i) in range.enumerate() {
+            let k = k as u8;
             if !kept.renewed.contains(i) {
                 let from = kept.old_index(i);
                 let before = before[from / BLOCK].as_ref().expect("a block whose spheres have changed");
@@ -604,6 +609,46 @@ impl Search<'_> {
             block.own_ends.push(block.own.len() as u32);
             self.find_walls(i..i + 1, line, block);
         }
+    }
+
+    // The cells of the line of `cell` along x whose spheres, of this radius or smaller, reach no plane. A tenth of a cell covers the
+    // rounding of gaps up to [`NEAR_PLANE`].
+    fn clear_cells(&self, cell: IVec3, radius: f32) -> Range<i32> {
+        let Self { grid, world, .. } = *self;
+        // The outermost cells hold the spheres beyond the faces too. All spheres of a flat world lie in one layer.
+        let within = |axis: usize| match grid.count[axis] {
+            count if count > 0 && !grid.periodic[axis] => 1..count - 1,
+            _ => i32::MIN..i32::MAX,
+        };
+        if !within(1).contains(&cell.y) || (grid.layers > 0 && !within(2).contains(&cell.z)) {
+            return 0..0;
+        }
+        let mut clear = within(0);
+        let least = f64::from(self.path * 1.001 + world.slop + radius);
+        for wall in &world.walls {
+            let (normal, edge) = (wall.normal.as_dvec3(), grid.edge.as_dvec3());
+            let way = cell - wall.cell;
+            if way.y.unsigned_abs().max(way.z.unsigned_abs()) > NEAR_PLANE as u32 {
+                return 0..0;
+            }
+            clear.start = clear.start.max(wall.cell.x.saturating_sub(NEAR_PLANE));
+            clear.end = clear.end.min(wall.cell.x.saturating_add(NEAR_PLANE));
+            let at_zero = (cell.with_x(0) - wall.cell).as_dvec3() * edge - wall.offset.as_dvec3();
+            // The gap of a sphere in cell x is at least `room` plus x times `slope`: its offset is between 0 and the edge.
+            let lowest = normal.min(DVec3::ZERO) - 0.1 * normal.abs();
+            let room = normal.dot(at_zero) + lowest.dot(edge) - least;
+            let slope = normal.x * edge.x;
+            // Conversion to integers saturates.
+            let end = -room / slope;
+            if slope > 0.0 {
+                clear.start = clear.start.max(end.ceil() as i32);
+            } else if slope < 0.0 {
+                clear.end = clear.end.min(end.floor() as i32);
+            } else if room <= 0.0 {
+                return 0..0;
+            }
+        }
+        clear
     }
 
     // Lists the walls in reach of some spheres of a block.
@@ -628,42 +673,6 @@ impl Search<'_> {
                 |&feature: &u32| world.features.mover_of(world.features.all[feature as usize].wall).is_some();
             driven.push(planes & world.moving != 0 || features[first..].iter().any(moves));
         }
-    }
-}
-
-impl Search<'_> {
-    // The cells of the line of `cell` along x whose spheres, of this radius or smaller, reach no plane. A tenth of a cell covers
-    // rounding.
-    fn clear_cells(&self, cell: IVec3, radius: f32) -> Range<i32> {
-        let Self { grid, world, .. } = *self;
-        // The outermost cells hold the spheres beyond the faces too. All spheres of a flat world lie in one layer.
-        let within = |axis: usize| match grid.count[axis] {
-            count if count > 0 && !grid.periodic[axis] => 1..count - 1,
-            _ => i32::MIN..i32::MAX,
-        };
-        if !within(1).contains(&cell.y) || (grid.layers > 0 && !within(2).contains(&cell.z)) {
-            return 0..0;
-        }
-        let mut clear = within(0);
-        let least = f64::from(self.path * 1.001 + world.slop + radius);
-        for wall in &world.walls {
-            let (normal, edge) = (wall.normal.as_dvec3(), grid.edge.as_dvec3());
-            let at_zero = (cell.with_x(0) - wall.cell).as_dvec3() * edge - wall.offset.as_dvec3();
-            // The gap of a sphere in cell x is at least `room` plus x times `slope`: its offset is between 0 and the edge.
-            let lowest = normal.min(DVec3::ZERO) - 0.1 * normal.abs();
-            let room = normal.dot(at_zero) + lowest.dot(edge) - least;
-            let slope = normal.x * edge.x;
-            // Conversion to integers saturates.
-            let end = -room / slope;
-            if slope > 0.0 {
-                clear.start = clear.start.max(end.ceil() as i32);
-            } else if slope < 0.0 {
-                clear.end = clear.end.min(end.floor() as i32);
-            } else if room <= 0.0 {
-                return 0..0;
-            }
-        }
-        clear
     }
 }
 

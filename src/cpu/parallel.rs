@@ -54,6 +54,16 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     }
 }
 
+/// Runs two functions, at the same time if there are several threads.
+pub fn join(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    if threads() == 1 {
+        first();
+        second();
+    } else {
+        rayon::join(first, second);
+    }
+}
+
 /// Sets all values of a column.
 pub fn fill<T: Copy + Send + Sync>(column: &mut [T], value: T) {
     column.par_chunks_mut(16 * TASK).for_each(|part| part.fill(value));

@@ -50,7 +50,8 @@ const RESTLESS: u32 = 1 << 31;
 pub struct Sleep {
     /// Sleep timer of each sphere in ticks.
     pub sleep_timer: Vec<u32>,
-    /// The timer at the end of the substep as the motion of the sphere alone decides, with [`RESTLESS`]; also the buffer of a change of order.
+    /// Timer of each sphere at the end of the substep by its own motion alone, marked [`RESTLESS`] if it moves or creeps; stale for quiet
+    /// spheres. `follow` uses it as a buffer.
     own: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
@@ -405,6 +406,10 @@ impl Sleep {
                 let awake = task.yielding();
                 for constraint in awake.filter(|constraint| constraint.j & WALL == 0) {
                     let pair = [constraint.i as usize, constraint.j as usize];
+                    debug_assert!(
+                        pair.iter().all(|&k| !quiet.contains(k)),
+                        "the partner of a sphere awake is not quiet"
+                    );
                     for [k, other] in [pair, [pair[1], pair[0]]] {
                         let (timer, its) = (own[k] & !RESTLESS, own[other] & !RESTLESS);
                         // Fixed spheres do not limit the timers of their neighbours.

@@ -19,8 +19,8 @@ pub fn is_supported() -> bool {
         && std::is_x86_feature_detected!("bmi2")
 }
 
-/// Cells along x up to this distance from the first one are whole numbers as floats.
-const FARTHEST: i32 = 1 << 23;
+/// Cells along x up to this number are whole numbers as floats, and so are those beside them.
+const MOST_CELL: i32 = 1 << 23;
 
 /// The rows around the cells of one line along x.
 #[derive(Default)]
@@ -41,6 +41,7 @@ struct LineRows {
 /// Part of the rows around a cell: the same cells along x of each row, from one to three.
 #[derive(Clone, Copy)]
 struct Span {
+    /// First cell.
     first: i32,
     count: usize,
     /// Position along x of the middle cell, continued beyond the faces of a periodic grid.
@@ -95,7 +96,7 @@ impl LineRows {
 #[inline]
 fn spans(search: &Search, x: i32) -> Option<(Span, Option<Span>)> {
     let (count, is_periodic) = (search.grid.count.x, search.grid.periodic[0]);
-    if x.abs() > FARTHEST {
+    if x.abs().max(count) > MOST_CELL {
         return None;
     }
     let (first, last) = if count == 0 { (x - 1, x + 1) } else { (0.max(x - 1), (count - 1).min(x + 1)) };

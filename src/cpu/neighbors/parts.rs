@@ -173,11 +173,15 @@ impl Finder<'_> {
 mod tests {
     use glam::DVec3;
 
-    use super::{super::walls_in_reach, *};
+    use super::{
+        super::{Kept, neighbors, walls_in_reach},
+        *,
+    };
     use crate::{
         Side, System, Wall, WallShape,
-        cpu::core::Core,
+        cpu::{bits::Bits, core::Core, pairs::for_lanes},
         scene::{Fill, Scene},
+        step::domain::Domain,
     };
 
     // Planes through a point, along the axes and oblique.
@@ -221,6 +225,28 @@ mod tests {
         found
     }
 
+    // Lists of which a third are made again and the others kept equal those that were made at once.
+    fn check_renewed(what: &str, core: &mut Core) {
+        let all = |core: &Core| {
+            let mut pairs = vec![];
+            core.lists.for_fours(0..core.state.len(), |four, lanes| {
+                for_lanes(lanes, |lane| pairs.push(four.pair(lane)));
+            });
+            let of = |i: usize| {
+                (core.lists.of(i).to_vec(), core.lists.walls(i), core.lists.near_walls().contains(i))
+            };
+            ((0..core.state.len()).map(of).collect::<Vec<_>>(), pairs)
+        };
+        let before = all(core);
+        let mut renewed = Bits::default();
+        renewed.reset(core.state.len());
+        (0..core.state.len()).step_by(3).for_each(|i| renewed.insert(i));
+        let Core { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = core;
+        let kept = Kept { renewed: &renewed, order: None };
+        assert!(neighbors(grid, world, state, starts, (*reach, 0.0), Some(kept), lists), "{what}");
+        assert!(all(core) == before, "{what}: renewed lists differ");
+    }
+
     fn check(what: &str, system: &System) {
         let mut core = Core::new(system, |_| 0.0).unwrap();
         let motion_margin = core.domain.grid.margin_limit;
@@ -241,7 +267,11 @@ mod tests {
             let planes = walls_in_reach(&core.domain.grid, &core.domain.world, &core.state, i, path);
             assert_eq!(core.lists.walls(i), planes, "{what}, planes of sphere {i}");
             assert_eq!(core.lists.near_walls().contains(i), planes != 0, "{what}, sphere {i}");
+            let ids = &core.state.id;
+            let own = core.lists.of(i).iter().filter(|candidate| ids[candidate.index()] > ids[i]);
+            assert!(own.eq(core.lists.own(i)), "{what}, own pairs of sphere {i}");
         }
+        check_renewed(what, &mut core);
         println!("{what}: direct {direct}, {} parts of a cell, longest list {longest}", levels.parts);
     }
 
@@ -318,7 +348,12 @@ mod tests {
                 .temperature(1.0);
             let mut scene = Scene::new(0.02).flat().seed(8).bounds([0.0; 3], [110.0, 110.0, 0.0]);
             scene = scene.sides([sides[0], sides[1], Side::Open]);
-            check(&format!("discs, {kind}"), &scene.fill(fill).build().unwrap());
+            let mut system = scene.fill(fill).build().unwrap();
+            for normal in [DVec3::X, DVec3::new(-0.6, 0.8, 0.0)] {
+                let point = DVec3::new(55.0, 55.0, 0.0) - 40.0 * normal;
+                system.walls.push(Wall::new(WallShape::Plane { point, normal }, 0, "line"));
+            }
+            check(&format!("discs, {kind}"), &system);
         }
     }
 }

@@ -78,12 +78,15 @@ impl FeatureShape {
         }
     }
 
-    /// Whether the feature is further than `reach` from the point `x`; false also where this takes a closer look.
+    /// Whether the feature is surely further than `reach` from the point `x`. A quick test of the plane of a triangle; `false` may need
+    /// a look at the distance.
     #[inline]
     pub fn is_beyond(&self, x: Vec3, reach: f32) -> bool {
         match self {
-            // A hundredth covers rounding.
-            Self::Triangle(triangle) => triangle.normal.dot(x).abs() > 1.01 * reach,
+            // The last term is above the rounding of the product.
+            Self::Triangle(triangle) => {
+                triangle.normal.dot(x).abs() > 1.01 * reach + 1e-6 * x.abs().element_sum()
+            }
             Self::Frustum(_) | Self::Cap(_) => false,
         }
     }
@@ -379,5 +382,38 @@ impl Triangle {
         let normal = if distance > 0.0 { v / distance } else { self.normal };
         let is_shadowed = onward.iter().any(|&way| normal.dot(way) > LEAN);
         Near { distance, normal, is_shadowed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+
+    #[test]
+    fn a_triangle_that_a_point_is_beyond_is_out_of_reach() {
+        let mut rng = Pcg64::seed_from_u64(12);
+        let mut draw = |scale: f32| scale * (2.0 * rng.random::<f32>() - 1.0);
+        let mut beyond = 0;
+        for k in 0..100_000 {
+            // From triangles as large as the reach to those a hundred thousand times as large.
+            let scale = 10f32.powi(k % 6);
+            let mut vector = |scale: f32| Vec3::new(draw(scale), draw(scale), draw(scale));
+            let Some(triangle) = Triangle::new([vector(scale), vector(scale)], [Vec3::ZERO; 3], [[0; 2]; 3])
+            else {
+                continue;
+            };
+            let (a, b) = (triangle.edges[0], triangle.edges[1]);
+            // Points near the middle of the triangle, mostly within twice the reach.
+            let x = (a + b) / 3.0 + vector(1.0) * 2.0;
+            let shape = FeatureShape::Triangle(triangle);
+            if shape.is_beyond(x, 1.0) {
+                beyond += 1;
+                assert!(shape.near(x, &[]).distance > 1.0, "{triangle:?} {x}");
+            }
+        }
+        assert!((10_000..90_000).contains(&beyond), "{beyond}");
     }
 }
