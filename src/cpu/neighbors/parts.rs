@@ -271,8 +271,8 @@ mod tests {
             let own = core.lists.of(i).iter().filter(|candidate| ids[candidate.index()] > ids[i]);
             assert!(own.eq(core.lists.own(i)), "{what}, own pairs of sphere {i}");
         }
-        check_renewed(what, &mut core);
         println!("{what}: direct {direct}, {} parts of a cell, longest list {longest}", levels.parts);
+        check_renewed(what, &mut core);
     }
 
     const SIDES: [(&str, [Side; 3]); 4] = [
