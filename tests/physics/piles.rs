@@ -315,9 +315,10 @@ fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
     assert!((0.5 * (lower + upper) - whole.z_axis.z).abs() <= 1e-9 * lower && lower > 2.0 * upper);
 }
 
-// Spheres that lie still use up their margins exactly, substep by substep.
+// Spheres that lie still use up their margins exactly, substep by substep. In steps of these lengths rounding left less than the last
+// substep needs, before the margins covered it.
 fn spheres_at_rest_are_not_fast(backend: Backend) {
-    for dt in [0.3, 0.5, 0.6] {
+    for dt in [0.38, 0.44, 0.52] {
         let mut system = System { gravity: -DVec3::Z, dt, ..System::default() };
         system.solver.sleeping = false;
         system.materials = Materials::empty();
