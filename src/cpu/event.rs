@@ -125,6 +125,17 @@ impl View<'_> {
         }
     }
 
+    /// Whether `is_wanted` accepts any of the arguments of [`for_candidates`](Self::for_candidates). It is not called again after one.
+    #[inline]
+    pub fn any_candidate(&self, i: usize, mut is_wanted: impl FnMut(usize, u32, Vec3) -> bool) -> bool {
+        self.lists.of(i).iter().any(|candidate| {
+            let code = candidate.code();
+            is_wanted(candidate.index(), code, self.shifts[code as usize])
+        }) || self.dynamic_candidates.of(i).any(|(place, dynamic)| {
+            is_wanted(dynamic.other as usize, CODES + place, self.grid.shift(dynamic.cells))
+        })
+    }
+
     /// Calls `visit` with the spheres of a range that could meet a wall, and perhaps with others.
     #[inline]
     pub fn for_near_walls(&self, range: Range<usize>, visit: impl FnMut(usize)) {

@@ -32,6 +32,7 @@ pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sleep;
 pub(crate) mod sweep;
+pub(crate) mod threats;
 pub(crate) mod walls;
 
 pub(crate) use self::{engine::CpuEngine, executor::CpuExecutor};

@@ -14,8 +14,9 @@ use crate::{
         event_driven::EventDriven,
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, fill, for_ranges},
-        select::{self, Crowded, Propagation, SharedBound, Threat},
+        select::{self, Crowded, Propagation, SharedBound},
         sweep::{self, PairImpact},
+        threats::{Threat, Threats},
     },
     state::{frame::Frame, grid::CODES},
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
@@ -91,7 +92,7 @@ pub struct Rounds {
     mutual: Vec<u32>,
     pub selected: Vec<u32>,
     near: Vec<u32>,
-    pub threats: Vec<Threat>,
+    pub threats: Threats,
     /// Effects of the impacts of neighbours, for the spheres in `widened`.
     others: Vec<SharedBound>,
     widened: Bits,
@@ -340,10 +341,8 @@ impl Rounds {
         gather((&mut self.picked, ROUND_TASK), &self.pending_list, &mut self.mutual, |i| {
             select::is_mutual(&view, events, i)
         });
-        self.threats.clear();
-        let threatening = |&i: &u32| select::threat(&view, events, &core.motion_margin, i as usize);
-        self.threats.extend(self.pending_list.iter().filter_map(threatening));
-        self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
+        let threat = |&i: &u32| Threat::of(&view, events, &core.motion_margin, i as usize);
+        self.threats.set(&view, self.pending_list.iter().filter_map(threat));
         self.propagate(&view);
         let mut selected = std::mem::take(&mut self.selected);
         selected.clear();

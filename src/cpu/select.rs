@@ -11,11 +11,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use glam::{IVec3, Vec3};
+use glam::Vec3;
 
 use super::{
     bits::Bits,
     event::{Event, View},
+    threats::Threats,
 };
 
 /// From `time` on, the velocity of a sphere may differ from its present velocity by up to `delta_v_bound`.
@@ -47,69 +48,6 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     }
     let j = event.partner as usize;
     event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
-}
-
-/// An impact after which one of its partners may leave the reach of other spheres' candidate lists.
-#[derive(Clone, Copy)]
-pub struct Threat {
-    pub time: f32,
-    pub cell: IVec3,
-    pub offset: Vec3,
-    pub radius: f32,
-    /// Bound on the speed after the impact, relative to the drift.
-    pub speed: f32,
-}
-
-/// The next impact of sphere `i` if it is a threat: the sphere is fast, or may become so fast that its path exceeds
-/// twice its motion margin. (Slightly beyond the motion margin, the lists still contain it, except for equally fast
-/// spheres.)
-pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) -> Option<Threat> {
-    let event = events[i];
-    let (state, frame) = (view.state, &view.frame);
-    let along = state.velocity(i) - frame.drift;
-    let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * motion_margin[i];
-    let fast = view.dynamic_candidates.is_fast(i);
-    // This rejects nearly all impacts.
-    if !fast && !leaves(along.length() + event.delta_v_bound) {
-        return None;
-    }
-    let place = view.offset_at(i, event.toi);
-    let normal = match event.wall() {
-        Some(wall) => match view.feature(wall) {
-            Some(feature) => view.touch(feature, &view.instant(i, event.toi)).normal,
-            None => view.world.walls[wall].normal,
-        },
-        None => {
-            let partner = event.partner as usize;
-            (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
-        }
-    };
-    // Friction tilts the velocity change away from the normal.
-    let speed = if view.world.delta_v_bound > 2.0 {
-        along.length() + event.delta_v_bound
-    } else {
-        along.length().max((along + normal * event.delta_v_bound).length())
-    };
-    (fast || leaves(speed)).then(|| Threat {
-        time: event.toi,
-        cell: view.cell(i),
-        offset: place,
-        radius: state.radius(i),
-        speed,
-    })
-}
-
-/// Whether a sphere from one of the threats could strike sphere `i` before `limit`.
-fn is_threatened(view: &View, threats: &[Threat], i: usize, limit: f32) -> bool {
-    let (state, drift) = (view.state, view.frame.drift);
-    threats.iter().take_while(|threat| threat.time < limit).any(|threat| {
-        let shift = view.grid.shift(view.grid.nearest(threat.cell - view.cell(i)));
-        let d = view.offset_at(i, limit) - threat.offset - shift - drift * (limit - threat.time);
-        let speed = threat.speed + (state.velocity(i) - drift).length();
-        // The partner of the threat may become fast too, so its radius counts as well.
-        let reach = state.radius(i) + 3.0 * threat.radius + speed * (limit - threat.time);
-        d.length_squared() <= reach * reach
-    })
 }
 
 /// Bounds on events of a sphere in the substep.
@@ -272,10 +210,10 @@ pub fn crowded(view: &View, propagation: Propagation, k: usize) -> Option<Crowde
 
 /// Whether no other sphere can precede the impact of sphere `i`.
 ///
-/// `threats` are those of the round, sorted by time.
-pub fn select(view: &View, propagation: Propagation, threats: &[Threat], i: usize) -> bool {
+/// `threats` are those of the round.
+pub fn select(view: &View, propagation: Propagation, threats: &Threats, i: usize) -> bool {
     let event = propagation.events[i];
-    if is_threatened(view, threats, i, event.toi) {
+    if threats.any_strikes(view, i, event.toi) {
         return false;
     }
     let undisturbed = |i, j| undisturbed(view, propagation, i, j, event.toi);
@@ -288,13 +226,9 @@ pub fn select(view: &View, propagation: Propagation, threats: &[Threat], i: usiz
 
 /// Whether only `partner` can reach `i` before `limit`, even after earlier impacts.
 fn undisturbed(view: &View, propagation: Propagation, i: usize, partner: usize, limit: f32) -> bool {
-    let mut free = true;
-    view.for_candidates(i, |k, _, shift| {
-        if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            free = !reaches(view, propagation, i, k, shift, limit);
-        }
-    });
-    free
+    !view.any_candidate(i, |k, _, shift| {
+        k != partner && view.state.inverse_mass(k) != 0.0 && reaches(view, propagation, i, k, shift, limit)
+    })
 }
 
 /// Whether sphere `k` can touch `i` before `limit` while `i` stays on its present path: after an impact of `k`, or
@@ -317,27 +251,23 @@ fn reaches(view: &View, propagation: Propagation, i: usize, k: usize, shift: Vec
             return false;
         }
     }
-    let mut found = false;
-    for_velocity_bounds(view, propagation, k, limit, |velocity_bound| {
-        found = found || touches(velocity_bound)
-    });
-    found
+    any_velocity_bound(view, propagation, k, limit, touches)
 }
 
-/// Calls `visit` with the bound of every touch with a neighbour that may turn sphere `k` before `limit`, after one of the two was
-/// struck.
-fn for_velocity_bounds(
+/// Whether `is_wanted` accepts the bound of any touch with a neighbour that may turn sphere `k` before `limit`, after one of the two
+/// was struck.
+fn any_velocity_bound(
     view: &View,
     propagation: Propagation,
     k: usize,
     limit: f32,
-    mut visit: impl FnMut(VelocityBound),
-) {
+    is_wanted: impl Fn(VelocityBound) -> bool,
+) -> bool {
     let state = view.state;
     let own = propagation.own(k, limit);
-    view.for_candidates(k, |m, _, shift| {
+    view.any_candidate(k, |m, _, shift| {
         if own.delta_v_bound == 0.0 && propagation.is_calm(m) {
-            return;
+            return false;
         }
         let mutual = own.delta_v_bound > 0.0 && is_mutual_pair(propagation.events, k, m);
         let first = propagation.first(m, view.frame.h);
@@ -345,22 +275,21 @@ fn for_velocity_bounds(
         let theirs = if mutual { first.others } else { first.any };
         // An impact on undisturbed paths is a separate event.
         if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
-            return;
+            return false;
         }
         let time = if mutual {
             Some(own.time.max(theirs.time)).filter(|&time| time < limit)
         } else {
             touch_before(view, k, m, shift, [own, theirs], limit)
         };
-        if let Some(time) = time {
-            let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
-            let speed =
-                (state.velocity(m) - state.velocity(k)).length() + own.delta_v_bound + theirs.delta_v_bound;
-            let delta_v_bound =
-                own.delta_v_bound + view.world.delta_v_bound * speed * inverse_k / (inverse_k + inverse_m);
-            visit(VelocityBound { time, delta_v_bound });
-        }
-    });
+        let Some(time) = time else { return false };
+        let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
+        let speed =
+            (state.velocity(m) - state.velocity(k)).length() + own.delta_v_bound + theirs.delta_v_bound;
+        let delta_v_bound =
+            own.delta_v_bound + view.world.delta_v_bound * speed * inverse_k / (inverse_k + inverse_m);
+        is_wanted(VelocityBound { time, delta_v_bound })
+    })
 }
 
 /// Earliest time at which two disturbed spheres can touch, if it is before `limit`.

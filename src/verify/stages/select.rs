@@ -63,7 +63,7 @@ fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut
     let mutual = rounds.pending_list.iter().filter(is_mutual).count() as u64;
     findings.saw("selected", expected.len() as u64);
     findings.saw("mutual and not selected", mutual.saturating_sub(expected.len() as u64));
-    findings.saw("threats", rounds.threats.len() as u64);
+    findings.saw("threats", rounds.threats.all.len() as u64);
     for &i in found.symmetric_difference(&expected) {
         findings.near_ties += 1;
         if i as usize >= twin.core.state.len() || !is_on_rim(twin, i as usize, findings.scale) {
@@ -117,7 +117,7 @@ fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
 
 fn threats(site: &Site, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let edge = site.frame.edge.max_element();
-    let mut twins = twin.rounds.threats.clone();
+    let mut twins = twin.rounds.threats.all.to_vec();
     let count = output.work[counter(site.round, THREATS)] as usize;
     findings.equal("threats", OVERALL, count as u32, twins.len() as u32);
     let at = site.layout.threats as usize;
