@@ -78,8 +78,8 @@ impl FeatureShape {
         }
     }
 
-    /// Whether the feature is surely further than `reach` from the point `x`. A quick test of the plane of a triangle; `false` may need
-    /// a look at the distance.
+    /// Whether the feature is surely further than `reach` from the point `x`. A quick test of the plane of a triangle, or of the whole cone
+    /// of a frustum; `false` may need a look at the distance.
     #[inline]
     pub fn is_beyond(&self, x: Vec3, reach: f32) -> bool {
         match self {
@@ -87,7 +87,8 @@ impl FeatureShape {
             Self::Triangle(triangle) => {
                 triangle.normal.dot(x).abs() > 1.01 * reach + 1e-6 * x.abs().element_sum()
             }
-            Self::Frustum(_) | Self::Cap(_) => false,
+            Self::Frustum(frustum) => frustum.is_beyond(x, reach),
+            Self::Cap(_) => false,
         }
     }
 
@@ -188,6 +189,21 @@ impl Frustum {
         let far = out.length();
         let unit = if far > 0.0 { out / far } else { self.axis.any_orthonormal_vector() };
         (Vec2::new(far, height), unit)
+    }
+
+    // Without a root or a division: the squared distance from the axis is compared with those where the point would be `reach` from
+    // the line of the segment.
+    #[inline]
+    fn is_beyond(&self, x: Vec3, reach: f32) -> bool {
+        let height = self.axis.dot(x);
+        let across = self.along.perp();
+        let across = if across.x < 0.0 { -across } else { across };
+        let rest = across.dot(Vec2::new(0.0, height) - self.from);
+        let far = across.x * across.x * (x - self.axis * height).length_squared();
+        // The last term is above the rounding of the products.
+        let reach = 1.01 * reach + 1e-5 * (x.abs().element_sum() + self.from.abs().element_sum());
+        let (least, most) = (-reach - rest, reach - rest);
+        most < 0.0 || far > most * most || (least > 0.0 && far < least * least)
     }
 
     #[inline]
@@ -415,5 +431,37 @@ mod tests {
             }
         }
         assert!((10_000..90_000).contains(&beyond), "{beyond}");
+    }
+
+    #[test]
+    fn a_frustum_that_a_point_is_beyond_is_out_of_reach() {
+        let mut rng = Pcg64::seed_from_u64(13);
+        let mut draw = |scale: f32| scale * (2.0 * rng.random::<f32>() - 1.0);
+        let (mut beyond, mut out_of_reach) = (0, 0);
+        for k in 0..200_000 {
+            // Discs, pipes and cones, as large as the reach to ten thousand times as large.
+            let scale = 10f32.powi(k % 5);
+            let axis = Vec3::new(draw(1.0), draw(1.0), draw(1.0)).normalize_or(Vec3::Z);
+            let from = Vec2::new(draw(scale).abs(), draw(scale));
+            let to = match k % 3 {
+                0 => Vec2::new(draw(scale).abs(), from.y),
+                1 => Vec2::new(from.x, draw(scale)),
+                _ => Vec2::new(draw(scale).abs(), draw(scale)),
+            };
+            let length = (to - from).length();
+            let along = (to - from) / length;
+            let frustum = Frustum { axis, from, along, length, gates: [Vec2::ZERO; 2] };
+            // Points mostly within three times the reach from the frustum.
+            let place = from.lerp(to, draw(1.0).abs()) + Vec2::new(draw(3.0), draw(3.0));
+            let x = axis.any_orthonormal_vector() * place.x + axis * place.y;
+            let shape = FeatureShape::Frustum(frustum);
+            let is_out_of_reach = shape.near(x, &[]).distance > 1.0;
+            out_of_reach += u32::from(is_out_of_reach);
+            if shape.is_beyond(x, 1.0) {
+                beyond += 1;
+                assert!(is_out_of_reach, "{frustum:?} {x}");
+            }
+        }
+        assert!(beyond > out_of_reach / 2 && beyond > 50_000, "{beyond} of {out_of_reach}");
     }
 }
