@@ -15,4 +15,5 @@ mod ratios;
 #[cfg(feature = "files")]
 mod resume;
 mod support;
+mod units;
 mod watch;
