@@ -1,5 +1,5 @@
 // Selects the impacts that may happen now: each is the earliest of both partners, and no third sphere can forestall it.
-// Twin: src/cpu/select.rs, which gives the reasons.
+// Twins: src/cpu/select.rs, which gives the reasons, and src/cpu/threats.rs, which has a table of the threats.
 
 const AT_REST: VelocityBound = VelocityBound(NO_IMPACT, 0.0);
 

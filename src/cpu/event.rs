@@ -125,7 +125,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether `is_wanted` accepts any of the arguments of [`for_candidates`](Self::for_candidates). It is not called again after one.
+    /// Whether `is_wanted` accepts any of the arguments of [`for_candidates`](Self::for_candidates); stops at the first.
     #[inline]
     pub fn any_candidate(&self, i: usize, mut is_wanted: impl FnMut(usize, u32, Vec3) -> bool) -> bool {
         self.lists.of(i).iter().any(|candidate| {

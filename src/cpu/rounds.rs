@@ -183,6 +183,7 @@ impl Rounds {
             + self.outputs.all().iter().map(CollideOutput::bytes).sum::<usize>()
             + self.seen.all().iter().map(|v| size_of::<PairImpact>() * v.capacity()).sum::<usize>()
             + self.found.all().iter().map(|v| size_of::<(u32, Event)>() * v.capacity()).sum::<usize>()
+            + self.threats.bytes()
             + self.event_driven.bytes()
     }
 

@@ -191,19 +191,19 @@ impl Frustum {
         (Vec2::new(far, height), unit)
     }
 
-    // Without a root or a division: the squared distance from the axis is compared with those where the point would be `reach` from
-    // the line of the segment.
+    // The signed distance from the line of the segment is `across.x` times the distance from the axis, plus `rest`. Instead of that root,
+    // squares are compared.
     #[inline]
     fn is_beyond(&self, x: Vec3, reach: f32) -> bool {
         let height = self.axis.dot(x);
         let across = self.along.perp();
         let across = if across.x < 0.0 { -across } else { across };
         let rest = across.dot(Vec2::new(0.0, height) - self.from);
-        let far = across.x * across.x * (x - self.axis * height).length_squared();
+        let square = across.x * across.x * (x - self.axis * height).length_squared();
         // The last term is above the rounding of the products.
         let reach = 1.01 * reach + 1e-5 * (x.abs().element_sum() + self.from.abs().element_sum());
         let (least, most) = (-reach - rest, reach - rest);
-        most < 0.0 || far > most * most || (least > 0.0 && far < least * least)
+        most < 0.0 || square > most * most || (least > 0.0 && square < least * least)
     }
 
     #[inline]
@@ -439,8 +439,8 @@ mod tests {
         let mut draw = |scale: f32| scale * (2.0 * rng.random::<f32>() - 1.0);
         let (mut beyond, mut out_of_reach) = (0, 0);
         for k in 0..200_000 {
-            // Discs, pipes and cones, as large as the reach to ten thousand times as large.
-            let scale = 10f32.powi(k % 5);
+            // Discs, pipes and cones, as large as the reach to a million times as large.
+            let scale = 10f32.powi(k % 7);
             let axis = Vec3::new(draw(1.0), draw(1.0), draw(1.0)).normalize_or(Vec3::Z);
             let from = Vec2::new(draw(scale).abs(), draw(scale));
             let to = match k % 3 {
@@ -451,17 +451,19 @@ mod tests {
             let length = (to - from).length();
             let along = (to - from) / length;
             let frustum = Frustum { axis, from, along, length, gates: [Vec2::ZERO; 2] };
-            // Points mostly within three times the reach from the frustum.
-            let place = from.lerp(to, draw(1.0).abs()) + Vec2::new(draw(3.0), draw(3.0));
+            // Points within a few times the reach from the frustum.
+            let place = (from.lerp(to, draw(1.0).abs()) + Vec2::new(draw(3.0), draw(3.0))).abs();
             let x = axis.any_orthonormal_vector() * place.x + axis * place.y;
             let shape = FeatureShape::Frustum(frustum);
             let is_out_of_reach = shape.near(x, &[]).distance > 1.0;
-            out_of_reach += u32::from(is_out_of_reach);
-            if shape.is_beyond(x, 1.0) {
-                beyond += 1;
-                assert!(is_out_of_reach, "{frustum:?} {x}");
+            let is_beyond = shape.is_beyond(x, 1.0);
+            assert!(!is_beyond || is_out_of_reach, "{frustum:?} {x}");
+            // The margin for rounding makes the test useless for very large ones.
+            if k % 7 < 5 {
+                out_of_reach += u32::from(is_out_of_reach);
+                beyond += u32::from(is_beyond);
             }
         }
-        assert!(beyond > out_of_reach / 2 && beyond > 50_000, "{beyond} of {out_of_reach}");
+        assert!(beyond > out_of_reach / 2 && beyond > 30_000, "{beyond} of {out_of_reach}");
     }
 }
