@@ -50,6 +50,20 @@ pub struct DynamicCandidates {
     /// Fast spheres already compared with the sphere whose traversal is being entered.
     met: FxHashSet<(u32, IVec3)>,
     any: bool,
+    /// Number of calls of [`clear`](Self::clear) since there was an entry.
+    calm: u32,
+}
+
+/// Number of calls of [`clear`](DynamicCandidates::clear) without an entry after which memory is given back.
+const CALM: u32 = 64;
+
+// Empties an array, and leaves room for twice as many entries.
+fn empty<T>(array: &mut Vec<T>) {
+    let room = 2 * array.len() + 256;
+    array.clear();
+    if array.capacity() > 2 * room {
+        array.shrink_to(room);
+    }
 }
 
 impl DynamicCandidates {
@@ -68,17 +82,25 @@ impl DynamicCandidates {
         self.any = false;
     }
 
-    /// Removes the entries of the last substep.
+    /// Removes the entries of the last substep. Memory for many more entries than that substep had is given back: when a bed lands, a quarter
+    /// of its spheres may be fast once.
     pub fn clear(&mut self) {
         if self.any {
-            self.changed.drain(..).for_each(|i| self.head[i as usize] = END);
-            self.visited.drain(..).for_each(|k| self.visit_head[k as usize] = END);
-            self.pool.clear();
-            self.visits.clear();
+            self.changed.iter().for_each(|&i| self.head[i as usize] = END);
+            self.visited.iter().for_each(|&k| self.visit_head[k as usize] = END);
             self.fast.reset(self.head.len());
             self.walked.reset(self.head.len());
-            self.any = false;
+        } else {
+            self.calm += 1;
         }
+        if self.any || self.calm == CALM {
+            empty(&mut self.changed);
+            empty(&mut self.visited);
+            empty(&mut self.pool);
+            empty(&mut self.visits);
+            self.calm = 0;
+        }
+        self.any = false;
     }
 
     /// Dynamic candidates of a sphere, each with its index.
@@ -185,6 +207,10 @@ impl Walk {
         self.found.clear();
         self.cells.clear();
         self.error = None;
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of::<(u32, u32, IVec3)>() * (self.found.capacity() + self.cells.capacity())
     }
 
     /// The error of a capsule longer than about a million cells.
@@ -426,4 +452,31 @@ fn distance_to_segment(point: Vec3, begin: Vec3, along: Vec3) -> f32 {
     let length = along.length_squared();
     let s = if length > 0.0 { ((point - begin).dot(along) / length).clamp(0.0, 1.0) } else { 0.0 };
     (point - begin - along * s).length()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_many_fast_spheres_is_given_back() {
+        let mut dynamic = DynamicCandidates::default();
+        dynamic.reset(10_000, 1);
+        dynamic.mark(&[0]);
+        let without = dynamic.bytes();
+        let mut enter = |count: usize| {
+            dynamic.mark(&[0]);
+            (1..=count).for_each(|i| dynamic.enter(0, i, IVec3::ZERO));
+            dynamic.clear();
+            dynamic.bytes()
+        };
+        let many = enter(9000);
+        assert!(many > without + 9000 * size_of::<DynamicCandidate>(), "{many} {without}");
+        assert_eq!(many, enter(9000), "the room of one substep serves the next one");
+        let few = enter(10);
+        assert!(few < without + 1000 * size_of::<DynamicCandidate>(), "{few} {without}");
+        enter(9000);
+        (0..CALM).for_each(|_| dynamic.clear());
+        assert!(dynamic.bytes() <= few, "{} {few}", dynamic.bytes());
+    }
 }

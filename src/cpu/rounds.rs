@@ -36,6 +36,9 @@ const SEEK_TASK: usize = 1024;
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
 
+/// Buffers of tasks that are kept although there are few fast spheres.
+const SPARE_WALKS: usize = 64;
+
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = LONG_ROUNDS;
 
@@ -184,6 +187,9 @@ impl Rounds {
             + self.seen.all().iter().map(|v| size_of::<PairImpact>() * v.capacity()).sum::<usize>()
             + self.found.all().iter().map(|v| size_of::<(u32, Event)>() * v.capacity()).sum::<usize>()
             + self.threats.bytes()
+            + self.walks.all().iter().map(Walk::bytes).sum::<usize>()
+            + self.crowded.all().iter().map(|v| size_of::<Crowded>() * v.capacity()).sum::<usize>()
+            + size_of::<Crowded>() * self.all_crowded.capacity()
             + self.event_driven.bytes()
     }
 
@@ -487,6 +493,10 @@ impl Rounds {
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         core.dynamic_candidates.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
+        // When a bed lands, a quarter of its spheres may be fast once.
+        if self.walks.all().len() > SPARE_WALKS + 2 * fast.len() / WALK_TASK {
+            self.walks = Outputs::default();
+        }
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
             walk.clear();
             fast[range].iter().for_each(|&i| walk.run(&view, &core.starts, core.reach, i as usize));
