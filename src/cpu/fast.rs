@@ -50,20 +50,19 @@ pub struct DynamicCandidates {
     /// Fast spheres already compared with the sphere whose traversal is being entered.
     met: FxHashSet<(u32, IVec3)>,
     any: bool,
-    /// Number of calls of [`clear`](Self::clear) since there was an entry.
+    /// Number of calls of [`clear`](Self::clear) since most of the memory was needed.
     calm: u32,
 }
 
-/// Number of calls of [`clear`](DynamicCandidates::clear) without an entry after which memory is given back.
+/// Number of calls of [`clear`](DynamicCandidates::clear), two in a substep, after which memory that was not needed is given back.
 const CALM: u32 = 64;
 
-// Empties an array, and leaves room for twice as many entries.
-fn empty<T>(array: &mut Vec<T>) {
-    let room = 2 * array.len() + 256;
-    array.clear();
-    if array.capacity() > 2 * room {
-        array.shrink_to(room);
-    }
+/// Number of entries for which memory is kept.
+const ROOM: usize = 256;
+
+// Whether an array has room for more than four times its entries.
+fn has_spare<T>(array: &Vec<T>) -> bool {
+    array.capacity() > 4 * (array.len() + ROOM)
 }
 
 impl DynamicCandidates {
@@ -82,25 +81,26 @@ impl DynamicCandidates {
         self.any = false;
     }
 
-    /// Removes the entries of the last substep. Memory for many more entries than that substep had is given back: when a bed lands, a quarter
-    /// of its spheres may be fast once.
+    /// Removes the entries of the last substep. Memory for many more entries is given back if it was not needed for a while: when a bed lands,
+    /// a quarter of its spheres may be fast once.
     pub fn clear(&mut self) {
+        self.calm = if has_spare(&self.pool) || has_spare(&self.visits) { self.calm + 1 } else { 0 };
         if self.any {
-            self.changed.iter().for_each(|&i| self.head[i as usize] = END);
-            self.visited.iter().for_each(|&k| self.visit_head[k as usize] = END);
+            self.changed.drain(..).for_each(|i| self.head[i as usize] = END);
+            self.visited.drain(..).for_each(|k| self.visit_head[k as usize] = END);
+            self.pool.clear();
+            self.visits.clear();
             self.fast.reset(self.head.len());
             self.walked.reset(self.head.len());
-        } else {
-            self.calm += 1;
+            self.any = false;
         }
-        if self.any || self.calm == CALM {
-            empty(&mut self.changed);
-            empty(&mut self.visited);
-            empty(&mut self.pool);
-            empty(&mut self.visits);
+        if self.calm == CALM {
             self.calm = 0;
+            self.changed.shrink_to(ROOM);
+            self.visited.shrink_to(ROOM);
+            self.pool.shrink_to(ROOM);
+            self.visits.shrink_to(ROOM);
         }
-        self.any = false;
     }
 
     /// Dynamic candidates of a sphere, each with its index.
@@ -461,22 +461,32 @@ mod tests {
     #[test]
     fn memory_for_many_fast_spheres_is_given_back() {
         let mut dynamic = DynamicCandidates::default();
-        dynamic.reset(10_000, 1);
+        dynamic.reset(10_000, 4);
         dynamic.mark(&[0]);
         let without = dynamic.bytes();
         let mut enter = |count: usize| {
             dynamic.mark(&[0]);
             (1..=count).for_each(|i| dynamic.enter(0, i, IVec3::ZERO));
+            for k in 0..count as u32 {
+                dynamic.visits.push(Visit { sphere: 0, next: END, cell: IVec3::ZERO });
+                dynamic.visited.push(k % 4);
+            }
+            dynamic.clear();
+            assert!(dynamic.spheres().is_empty() && dynamic.fast_count() == 0 && !dynamic.is_crowded_by(0));
+            assert!((0..10_000).all(|i| dynamic.of(i).next().is_none()));
             dynamic.clear();
             dynamic.bytes()
         };
         let many = enter(9000);
-        assert!(many > without + 9000 * size_of::<DynamicCandidate>(), "{many} {without}");
-        assert_eq!(many, enter(9000), "the room of one substep serves the next one");
+        let entry = size_of::<DynamicCandidate>() + size_of::<Visit>();
+        assert!(many > without + 9000 * entry, "{many} {without}");
+        for count in [9000, 10, 9000, 10, 9000] {
+            assert_eq!(many, enter(count), "substeps that change keep their memory");
+        }
+        for _ in 0..CALM {
+            enter(10);
+        }
         let few = enter(10);
-        assert!(few < without + 1000 * size_of::<DynamicCandidate>(), "{few} {without}");
-        enter(9000);
-        (0..CALM).for_each(|_| dynamic.clear());
-        assert!(dynamic.bytes() <= few, "{} {few}", dynamic.bytes());
+        assert!(few < without + 1000 * entry, "{few} {without}");
     }
 }

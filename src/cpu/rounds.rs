@@ -36,8 +36,11 @@ const SEEK_TASK: usize = 1024;
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
 
-/// Buffers of tasks that are kept although there are few fast spheres.
-const SPARE_WALKS: usize = 64;
+/// Number of buffers of traversals that are kept.
+const FEW_WALKS: usize = 64;
+
+/// Number of substeps after which buffers that were not needed are given back.
+const CALM_SUBSTEPS: u32 = 32;
 
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = LONG_ROUNDS;
@@ -117,6 +120,8 @@ pub struct Rounds {
     pub impacts: Vec<Impact>,
     pub pushes: Vec<Push>,
     walks: Outputs<Walk>,
+    /// Number of substeps since most of `walks` was needed.
+    calm: u32,
     pub fast: Vec<u32>,
     /// Spheres stopped in this substep, with the motion that they resume afterwards.
     pub frozen: Vec<(u32, Vec4)>,
@@ -212,6 +217,11 @@ impl Rounds {
     pub fn launch(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         self.begin();
         core.launch(frame, &mut self.fast);
+        let has_spare = self.walks.all().len() > FEW_WALKS + 4 * self.fast.len() / WALK_TASK;
+        self.calm = if has_spare { self.calm + 1 } else { 0 };
+        if self.calm == CALM_SUBSTEPS {
+            (self.walks, self.calm) = (Outputs::default(), 0);
+        }
         if self.fast.is_empty() { Ok(()) } else { self.walk_fast(core, frame) }
     }
 
@@ -493,10 +503,6 @@ impl Rounds {
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         core.dynamic_candidates.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
-        // When a bed lands, a quarter of its spheres may be fast once.
-        if self.walks.all().len() > SPARE_WALKS + 2 * fast.len() / WALK_TASK {
-            self.walks = Outputs::default();
-        }
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
             walk.clear();
             fast[range].iter().for_each(|&i| walk.run(&view, &core.starts, core.reach, i as usize));
