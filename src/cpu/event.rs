@@ -116,13 +116,10 @@ impl View<'_> {
     /// of `i` to that of the image of `j`.
     #[inline]
     pub fn for_candidates(&self, i: usize, mut visit: impl FnMut(usize, u32, Vec3)) {
-        for candidate in self.lists.of(i) {
-            let code = candidate.code();
-            visit(candidate.index(), code, self.shifts[code as usize]);
-        }
-        for (place, dynamic) in self.dynamic_candidates.of(i) {
-            visit(dynamic.other as usize, CODES + place, self.grid.shift(dynamic.cells));
-        }
+        self.any_candidate(i, |j, link, shift| {
+            visit(j, link, shift);
+            false
+        });
     }
 
     /// Whether `is_wanted` accepts any of the arguments of [`for_candidates`](Self::for_candidates); stops at the first.

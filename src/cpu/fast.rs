@@ -54,8 +54,11 @@ pub struct DynamicCandidates {
     calm: u32,
 }
 
-/// Number of calls of [`clear`](DynamicCandidates::clear), two in a substep, after which memory that was not needed is given back.
-const CALM: u32 = 64;
+/// Number of substeps after which memory for fast spheres that was not needed is given back.
+pub const CALM_SUBSTEPS: u32 = 32;
+
+/// The same in calls of [`clear`](DynamicCandidates::clear): a substep with a broad phase calls it twice, any other once.
+const CALM: u32 = 2 * CALM_SUBSTEPS;
 
 /// Number of entries for which memory is kept.
 const ROOM: usize = 256;

@@ -12,7 +12,7 @@ use crate::{
         core::Core,
         event::{Event, View},
         event_driven::EventDriven,
-        fast::{Lines, Walk},
+        fast::{CALM_SUBSTEPS, Lines, Walk},
         parallel::{Disjoint, Outputs, fill, for_ranges},
         select::{self, Crowded, Propagation, SharedBound},
         sweep::{self, PairImpact},
@@ -38,9 +38,6 @@ const WALK_TASK: usize = 16;
 
 /// Number of buffers of traversals that are kept.
 const FEW_WALKS: usize = 64;
-
-/// Number of substeps after which buffers that were not needed are given back.
-const CALM_SUBSTEPS: u32 = 32;
 
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = LONG_ROUNDS;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use glam::{BVec3, IVec3, Vec3};
 
 use super::event::{Event, View};
+use crate::state::grid::FARTHEST;
 
 /// Up to this number, every impact is tested with all threats.
 const FEW: usize = 32;
@@ -19,7 +20,7 @@ const CELLS_OF_THREAT: usize = 4;
 const FAR: usize = 8;
 
 /// Distance of a cell from the origin beyond which the table does not tell cells apart.
-const FARTHEST: i32 = 1 << 29;
+const LAST_CELL: i32 = 2 * FARTHEST;
 
 /// An impact after which one of its partners may leave the reach of other spheres' candidate lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,8 +99,9 @@ impl Threat {
 /// The threats of a round.
 #[derive(Default)]
 pub struct Threats {
-    /// Those of the longest reach, by time; then those of each coarse cell, by time.
+    /// The threats of the longest reach come first, sorted by time. The threats of each coarse cell follow, sorted by time too.
     pub all: Vec<Threat>,
+    /// Number of threats before those in the table.
     far: usize,
     /// First threat of each coarse cell, and the end; empty if there is no table.
     starts: Vec<u32>,
@@ -188,7 +190,7 @@ impl Threats {
 fn cell_at_start(view: &View, cell: IVec3, offset: Vec3, time: f32) -> IVec3 {
     let cells = (offset - view.frame.drift * time) / view.grid.edge;
     let cell = cell.saturating_add(cells.floor().as_ivec3());
-    cell.clamp(IVec3::splat(-FARTHEST), IVec3::splat(FARTHEST))
+    cell.clamp(IVec3::splat(-LAST_CELL), IVec3::splat(LAST_CELL))
 }
 
 impl Table {
