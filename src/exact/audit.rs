@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use glam::DVec3;
+use glam::{DVec3, Mat4, Vec4};
 
 use super::{ExactEngine, body::Before};
 use crate::Measure;
@@ -13,14 +13,13 @@ const LANES: usize = 4;
 /// The spheres sorted by the buckets of the grid, for the search for overlaps; kept between steps for their memory.
 #[derive(Default)]
 pub(super) struct Sorted {
-    // Coordinates and radii in units of a cell, rounded to f32, in memory order.
-    places: Vec<[f32; 4]>,
-    // Start of each bucket in the columns below, and the end of the last.
+    // Coordinates and radii in units of a cell, rounded to f32: in memory order, and sorted.
+    places: Vec<Vec4>,
+    sorted: Vec<Vec4>,
+    // Start of each bucket among the sorted ones, and the end of the last.
     starts: Vec<u32>,
     spheres: Vec<u32>,
     buckets: Vec<u32>,
-    // The places, in columns.
-    rounded: [Vec<f32>; 4],
     // More than the rounding of a distance and two radii.
     slack: f32,
 }
@@ -43,13 +42,13 @@ impl ExactEngine {
             }
             farthest = farthest.max(position.abs());
             let scaled = (position * scale).as_vec3();
-            sorted.places.push([scaled.x, scaled.y, scaled.z, (body.radius * scale) as f32]);
+            sorted.places.push(scaled.extend((body.radius * scale) as f32));
             sorted.starts[self.grid.bucket_of(i)] += 1;
         }
-        // A coordinate is off by at most half of the first part, a radius by far less than the second.
-        sorted.slack = (farthest.max_element() * scale) as f32 * (4.0 * f32::EPSILON) + 1e-6;
+        // Coordinates and shifts are off by at most half of the first part, a radius by far less than the second.
+        sorted.slack = (farthest.max_element() * scale) as f32 * (8.0 * f32::EPSILON) + 1e-6;
         self.sort(sorted);
-        measure.deepest_overlap = self.deepest_pair(sorted).max(self.deepest_wall());
+        measure.deepest_overlap = self.deepest_pair(sorted, scale).max(self.deepest_wall());
         measure
     }
 
@@ -74,33 +73,44 @@ impl ExactEngine {
     }
 
     // Fixed spheres may overlap each other: they often form walls.
-    fn deepest_pair(&self, sorted: &Sorted) -> f64 {
+    fn deepest_pair(&self, sorted: &Sorted, scale: f64) -> f64 {
         let starts = &sorted.starts;
-        let (half, count) = self.grid.half_rows();
         let mut deepest = 0.0f64;
-        let mut pairs_of = |places: Range<u32>| {
-            for &sphere in &sorted.spheres[places.start as usize..places.end as usize] {
-                deepest = deepest.max(self.deepest_of(sorted, sphere as usize));
+        let mut check = |place: usize, close: bool| {
+            if close {
+                deepest = deepest.max(self.deepest_of(sorted, sorted.spheres[place] as usize));
             }
         };
-        for (all, interior) in self.grid.rows() {
-            if interior.is_empty() {
-                pairs_of(starts[all.start]..starts[all.end]);
-                continue;
+        // Whether a sphere at the end of a row is close to another.
+        let at_end = |place: usize| {
+            let (mut close, own) = (false, sorted.buckets[place] as usize);
+            self.grid.visit_half(sorted.spheres[place] as usize, |bucket, shift| {
+                let is_own = bucket == own && shift == DVec3::ZERO;
+                let first = if is_own { place as u32 + 1 } else { starts[bucket] };
+                let shift = (shift * scale).as_vec3();
+                close |=
+                    sorted.any_close(sorted.sorted[place] - shift.extend(0.0), first..starts[bucket + 1]);
+            });
+            close
+        };
+        for row in self.grid.rows() {
+            let [all, interior] =
+                [&row.buckets, &row.interior].map(|buckets| starts[buckets.start]..starts[buckets.end]);
+            for place in (all.start..interior.start).chain(interior.end..all.end) {
+                check(place as usize, at_end(place as usize));
             }
-            pairs_of(starts[all.start]..starts[interior.start]);
-            for place in starts[interior.start]..starts[interior.end] {
+            let beside = row.beside.map(|(offset, shift)| (offset, (shift * scale).as_vec3().extend(0.0)));
+            for place in interior {
                 let own = sorted.buckets[place as usize] as usize;
-                let mut close = sorted.any_close(place as usize, place + 1..starts[own + 2]);
-                for offset in &half[1..count] {
-                    let middle = own.wrapping_add_signed(*offset);
-                    close |= sorted.any_close(place as usize, starts[middle - 1]..starts[middle + 2]);
+                let here = sorted.sorted[place as usize];
+                let mut close = sorted.any_close(here, place + 1..starts[own + 2]);
+                for &(offset, shift) in &beside[1..row.count] {
+                    let middle = own.wrapping_add_signed(offset);
+                    let here = here - shift;
+                    close |= sorted.any_close(here, starts[middle - 1]..starts[middle + 2]);
                 }
-                if close {
-                    pairs_of(place..place + 1);
-                }
+                check(place as usize, close);
             }
-            pairs_of(starts[interior.end]..starts[all.end]);
         }
         deepest
     }
@@ -126,7 +136,7 @@ impl ExactEngine {
 
     // A counting sort into buckets, whose sizes are counted already: traversing the lists of the grid takes longer.
     fn sort(&self, sorted: &mut Sorted) {
-        let Sorted { places, starts, spheres, buckets, rounded, .. } = sorted;
+        let Sorted { places, sorted, starts, spheres, buckets, .. } = sorted;
         let count = places.len();
         let mut end = 0;
         for start in starts.iter_mut() {
@@ -135,20 +145,16 @@ impl ExactEngine {
         }
         spheres.resize(count, 0);
         buckets.resize(count, 0);
-        for column in rounded.iter_mut() {
-            // The last test goes beyond the end.
-            column.resize(count + LANES, f32::MAX);
-            column[count..].fill(f32::MAX);
-        }
-        for (i, place) in places.iter().enumerate() {
+        // The last test goes beyond the end.
+        sorted.resize(count + LANES, Vec4::MAX);
+        sorted[count..].fill(Vec4::MAX);
+        for (i, &place) in places.iter().enumerate() {
             let bucket = self.grid.bucket_of(i);
             starts[bucket] -= 1;
             let target = starts[bucket] as usize;
             spheres[target] = i as u32;
             buckets[target] = bucket as u32;
-            for (column, value) in rounded.iter_mut().zip(place) {
-                column[target] = *value;
-            }
+            sorted[target] = place;
         }
     }
 
@@ -169,26 +175,26 @@ impl ExactEngine {
 impl Sorted {
     pub fn memory_bytes(&self) -> usize {
         let words = [&self.starts, &self.spheres, &self.buckets].map(Vec::capacity).iter().sum::<usize>();
-        let rounded = self.rounded.iter().map(Vec::capacity).sum::<usize>();
-        self.places.capacity() * size_of::<[f32; 4]>() + words * size_of::<u32>() + rounded * size_of::<f32>()
+        (self.places.capacity() + self.sorted.capacity()) * size_of::<Vec4>() + words * size_of::<u32>()
     }
 
-    // Whether a sphere may overlap one of others in the columns; true if the rounding leaves it open. The test covers a few
+    // Whether a sphere may overlap one of the sorted others; true if the rounding leaves it open. The test covers a few
     // spheres after them too: nearly all runs end within its width, so that it needs no branch.
-    #[inline]
-    fn any_close(&self, place: usize, others: Range<u32>) -> bool {
-        let [x, y, z, radius] = [0, 1, 2, 3].map(|c| self.rounded[c][place]);
-        let radius = radius + self.slack;
+    #[inline(always)]
+    fn any_close(&self, sphere: Vec4, others: Range<u32>) -> bool {
+        // The difference of the last components is the reach.
+        let sphere = sphere.truncate().extend(-(sphere.w + self.slack));
         let test = |first: usize| {
-            let [xs, ys, zs, radii] = [0, 1, 2, 3].map(|c| &self.rounded[c][first..first + LANES]);
-            let mut apart = true;
-            for lane in 0..LANES {
-                let (dx, dy, dz) = (x - xs[lane], y - ys[lane], z - zs[lane]);
-                let reach = radius + radii[lane];
-                // False if a coordinate is not a number.
-                apart &= dx * dx + dy * dy + dz * dz >= reach * reach;
-            }
-            !apart
+            let others = &self.sorted[first..first + LANES];
+            let squares = [0, 1, 2, 3].map(|lane| {
+                let d = others[lane] - sphere;
+                d * d
+            });
+            let [x, y, z, reach] = squares;
+            let Mat4 { x_axis: x, y_axis: y, z_axis: z, w_axis: reach } =
+                Mat4::from_cols(x, y, z, reach).transpose();
+            // False if a coordinate is not a number.
+            !(x + y + z).cmpge(reach).all()
         };
         let (first, end) = (others.start as usize, others.end as usize);
         let mut close = test(first);
@@ -201,6 +207,7 @@ impl Sorted {
 
 #[cfg(test)]
 mod tests {
+    use glam::UVec3;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
@@ -227,24 +234,55 @@ mod tests {
         system
     }
 
+    // The deepest overlap that the audit finds and that of all pairs.
+    fn deepest(system: &System) -> [f64; 2] {
+        let engine = ExactEngine::new(system).unwrap();
+        let mut deepest = 0.0f64;
+        for (k, a) in system.spheres.iter().enumerate() {
+            for b in system.spheres[..k].iter().filter(|b| !(a.fixed && b.fixed)) {
+                let distance = engine.world.nearest_image(a.position - b.position).length();
+                deepest = deepest.max(1.0 - distance / (a.radius + b.radius));
+            }
+        }
+        [engine.audit(&mut Sorted::default()).deepest_overlap, deepest]
+    }
+
     #[test]
     fn the_deepest_overlap_is_that_of_all_pairs() {
         let mut rng = Pcg64::seed_from_u64(1);
         let mut overlapping = 0;
         for case in 0..400 {
             let system = random_system(&mut rng, 2 + case % 2, [3, 10, 30, 100, 300][case / 2 % 5]);
-            let engine = ExactEngine::new(&system).unwrap();
-            let mut deepest = 0.0f64;
-            for (k, a) in system.spheres.iter().enumerate() {
-                for b in system.spheres[..k].iter().filter(|b| !(a.fixed && b.fixed)) {
-                    let distance = engine.world.nearest_image(a.position - b.position).length();
-                    deepest = deepest.max(1.0 - distance / (a.radius + b.radius));
-                }
-            }
-            let found = engine.audit(&mut Sorted::default()).deepest_overlap;
-            assert!((found - deepest).abs() < 1e-12, "case {case}: {found} instead of {deepest}");
-            overlapping += usize::from(deepest > 0.0);
+            let [found, expected] = deepest(&system);
+            assert!((found - expected).abs() < 1e-12, "case {case}: {found} instead of {expected}");
+            overlapping += usize::from(expected > 0.0);
         }
         assert!((100..400).contains(&overlapping), "{overlapping}");
+    }
+
+    #[test]
+    fn a_single_overlap_is_found_anywhere_also_across_the_ends_of_periods() {
+        let (edge, spacing) = (6, 1.5);
+        let high = DVec3::splat(f64::from(edge) * spacing);
+        for sides in [[Side::Periodic; 3], [Side::Periodic, Side::Open, Side::Periodic]] {
+            let bounds = Bounds { max: high, sides, ..Bounds::default() };
+            let mut system = System { bounds, ..System::default() };
+            for id in 0..edge * edge * edge {
+                let site = UVec3::new(id % edge, id / edge % edge, id / (edge * edge)).as_dvec3();
+                system.spheres.push(Sphere { id, position: spacing * site + 0.1, ..Sphere::default() });
+            }
+            let mut overlapping = 0;
+            for (k, axis, way) in (0..216).flat_map(|k| (0..6).map(move |n| (k, n / 2, n % 2))) {
+                let before = system.spheres[k].position;
+                system.spheres[k].position[axis] += if way == 0 { -0.6 } else { 0.6 };
+                let [found, expected] = deepest(&system);
+                assert!((found - expected).abs() < 1e-12, "{sides:?} {k} {axis} {way}: {found}, {expected}");
+                overlapping += usize::from(expected > 0.0);
+                system.spheres[k].position = before;
+            }
+            // The outer layers along the open axis have nothing beyond them.
+            let missing = if sides[1] == Side::Open { 2 * 36 } else { 0 };
+            assert_eq!(overlapping, 6 * 216 - missing);
+        }
     }
 }

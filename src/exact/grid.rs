@@ -62,6 +62,24 @@ pub(super) enum Neighborhood {
     Layer(usize, i64),
 }
 
+// A layer of cells across an axis: its coordinate inside the period, its part of the bucket, and the shift of its spheres.
+struct Layer {
+    cell: i64,
+    bucket: usize,
+    shift: f64,
+}
+
+/// A row of buckets along x.
+pub(super) struct Row {
+    pub buckets: Range<usize>,
+    /// Those whose neighbours along x are next to them in the table, with no shift.
+    pub interior: Range<usize>,
+    /// The rows of [`Grid::visit_half`], the row itself first: their offsets in the table, and the shifts to the nearest images.
+    pub beside: [(isize, DVec3); 5],
+    /// Number of the rows in use.
+    pub count: usize,
+}
+
 /// A sphere that a search found, with the shift to its nearest image.
 #[derive(Clone, Copy)]
 pub(super) struct Near {
@@ -163,13 +181,17 @@ impl Grid {
             self.sizes[longest] = self.sizes[longest] / 2 + 1;
         }
         self.heads = vec![NONE; buckets(self.sizes) as usize];
-        // The end of a period inside the table is next to nothing.
-        let whole = (0..3).all(|axis| [0, self.sizes[axis]].contains(&self.counts[axis]));
+        let whole = self.is_whole();
         for axis in 0..3 {
             let (margin, size) = if axis < self.axes { (1, self.sizes[axis] - 2) } else { (0, 1) };
             self.inner_base[axis] = self.base[axis] + margin;
             self.inner_sizes[axis] = if whole { size.max(0) as u64 } else { 0 };
         }
+    }
+
+    // Whether every period ends at the end of the table. A period that ends inside the table is next to nothing there.
+    fn is_whole(&self) -> bool {
+        (0..3).all(|axis| [0, self.sizes[axis]].contains(&self.counts[axis]))
     }
 
     /// Width of the cells along each axis.
@@ -245,8 +267,8 @@ impl Grid {
     // As `visit`, for a sphere at the end of a period or of the table.
     #[cold]
     fn visit_any(&self, sphere: usize, which: Neighborhood, found: &mut Vec<Near>) {
-        self.cells_around(self.cells[sphere], which, |cell, shift| {
-            let mut other = self.heads[self.bucket(cell).0];
+        self.cells_around(self.cells[sphere], which, |bucket, cell, shift| {
+            let mut other = self.heads[bucket];
             while other != NONE {
                 if other as usize != sphere && self.cells[other as usize] == cell {
                     found.push(Near { sphere: other, shift });
@@ -256,19 +278,35 @@ impl Grid {
         });
     }
 
-    // Calls `meet` with the cells around any cell and the shifts of their spheres.
-    fn cells_around(&self, middle: [i64; 3], which: Neighborhood, mut meet: impl FnMut([i64; 3], DVec3)) {
+    // Calls `meet` with the buckets of the cells around any cell, these cells, and the shifts of their spheres.
+    fn cells_around(
+        &self,
+        middle: [i64; 3],
+        which: Neighborhood,
+        mut meet: impl FnMut(usize, [i64; 3], DVec3),
+    ) {
         let [xs, ys, zs] = self.layers(which);
-        for oz in zs {
-            let (z, shift_z) = self.neighbor(2, middle[2] + oz);
-            for oy in ys.clone() {
-                let (y, shift_y) = self.neighbor(1, middle[1] + oy);
-                for ox in xs.clone() {
-                    let (x, shift_x) = self.neighbor(0, middle[0] + ox);
-                    meet([x, y, z], DVec3::new(shift_x, shift_y, shift_z));
+        let layers = self.layers_around(middle);
+        let at = |axis: usize, offset: i64| &layers[axis][(offset + 1) as usize];
+        for z in zs.map(|offset| at(2, offset)) {
+            for y in ys.clone().map(|offset| at(1, offset)) {
+                for x in xs.clone().map(|offset| at(0, offset)) {
+                    let shift = DVec3::new(x.shift, y.shift, z.shift);
+                    meet(x.bucket + y.bucket + z.bucket, [x.cell, y.cell, z.cell], shift);
                 }
             }
         }
+    }
+
+    // The layers below, at and above a cell along each axis.
+    fn layers_around(&self, middle: [i64; 3]) -> [[Layer; 3]; 3] {
+        let strides = [1, self.sizes[0], self.sizes[0] * self.sizes[1]];
+        std::array::from_fn(|axis| {
+            [-1, 0, 1].map(|offset| {
+                let (cell, shift) = self.neighbor(axis, middle[axis] + offset);
+                Layer { cell, bucket: (self.place(axis, cell).0 * strides[axis]) as usize, shift }
+            })
+        })
     }
 
     /// Asks for the cell of a sphere, before [`fetch_rows`](Self::fetch_rows).
@@ -282,7 +320,7 @@ impl Grid {
     pub fn fetch_rows(&self, sphere: usize, which: Neighborhood) {
         let cell = self.next_cell(sphere, which);
         if !self.is_inner(cell) {
-            self.cells_around(cell, which, |cell, _| prefetch(&self.heads[self.bucket(cell).0]));
+            self.cells_around(cell, which, |bucket, _, _| prefetch(&self.heads[bucket]));
             return;
         }
         let middle = self.bucket(cell).0;
@@ -307,8 +345,8 @@ impl Grid {
             lists[..count].iter().for_each(|&head| fetch(head));
             return;
         }
-        self.cells_around(cell, which, |cell, _| {
-            let head = self.heads[self.bucket(cell).0];
+        self.cells_around(cell, which, |bucket, _, _| {
+            let head = self.heads[bucket];
             if head != NONE {
                 fetch(head);
             }
@@ -370,37 +408,33 @@ impl Grid {
     /// Calls `meet` with the buckets that hold a sphere's own cell and half of the cells around it, so that every pair of cells
     /// occurs once, and with the shift to the nearest image.
     pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(usize, DVec3)) {
-        let cell = self.cells[sphere];
+        let layers = self.layers_around(self.cells[sphere]);
+        let at = |axis: usize, offset: i64| &layers[axis][(offset + 1) as usize];
         for (oy, oz) in HALF.into_iter().take([0, 1, 2, 5][self.axes]) {
-            let (y, shift_y) = self.neighbor(1, cell[1] + oy);
-            let (z, shift_z) = self.neighbor(2, cell[2] + oz);
+            let (y, z) = (at(1, oy), at(2, oz));
             let from = if (oy, oz) == (0, 0) { 0 } else { -1 };
-            for ox in from..=1 {
-                let (x, shift_x) = self.neighbor(0, cell[0] + ox);
-                meet(self.bucket([x, y, z]).0, DVec3::new(shift_x, shift_y, shift_z));
+            for x in (from..=1).map(|offset| at(0, offset)) {
+                meet(x.bucket + y.bucket + z.bucket, DVec3::new(x.shift, y.shift, z.shift));
             }
         }
     }
 
-    /// The middle buckets of the rows of [`visit_half`](Self::visit_half), relative to the sphere's own bucket, which is the
-    /// first. They hold for the buckets of `interior`.
-    pub fn half_rows(&self) -> ([isize; 5], usize) {
-        let rows = HALF.map(|(y, z)| (self.sizes[0] * (y + self.sizes[1] * z)) as isize);
-        (rows, [0, 1, 2, 5][self.axes])
-    }
-
-    /// Rows of buckets along x, each with those of its buckets whose neighbours are next to them in the table, with no shift.
-    pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
-        let [length, height, depth] = self.sizes.map(|size| size as usize);
-        let inner_sizes = self.inner_sizes;
-        let inner = move |axis: usize, place: usize| {
-            axis >= self.axes || (place.wrapping_sub(1) as u64) < inner_sizes[axis]
-        };
-        let whole = inner_sizes[0] > 0;
+    /// The rows of buckets along x.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        let [length, height, depth] = self.sizes;
+        let has_interior = self.is_whole() && length > 2;
         (0..height * depth).map(move |row| {
-            let all = row * length..(row + 1) * length;
-            let interior = whole && inner(1, row % height) && inner(2, row / height);
-            (all.clone(), if interior { all.start + 1..all.end - 1 } else { all.start..all.start })
+            let buckets = (row * length) as usize..((row + 1) * length) as usize;
+            let interior =
+                if has_interior { buckets.start + 1..buckets.end - 1 } else { buckets.start..buckets.start };
+            let beside = HALF.map(|(oy, oz)| {
+                let (y, z) = (row % height + oy, row / height + oz);
+                let other = y.rem_euclid(height) + height * z.rem_euclid(depth);
+                // Periods end at the ends of the table; on the other axes the period is 0.
+                let turns = DVec3::new(0.0, y.div_euclid(height) as f64, z.div_euclid(depth) as f64);
+                (((other - row) * length) as isize, turns * self.periods)
+            });
+            Row { buckets, interior, beside, count: [0, 1, 2, 5][self.axes] }
         })
     }
 

@@ -71,6 +71,8 @@ pub(super) struct Queue {
     // The window ends before `until`; its buckets divide it from `from` on.
     from: f64,
     until: f64,
+    // No key outside the window is earlier.
+    earliest: f64,
     buckets_per_time: f64,
     // Wanted width of the window.
     width: f64,
@@ -83,9 +85,8 @@ pub(super) struct Queue {
 
 impl Queue {
     pub fn new(count: usize) -> Self {
-        let mut queue = Self { keys: vec![Key::NEVER; count], width: f64::INFINITY, ..Self::default() };
-        queue.close();
-        queue
+        let (until, earliest) = (f64::NEG_INFINITY, f64::INFINITY);
+        Self { keys: vec![Key::NEVER; count], until, earliest, width: f64::INFINITY, ..Self::default() }
     }
 
     /// Replaces the event of a sphere.
@@ -93,6 +94,8 @@ impl Queue {
         self.keys[sphere] = key;
         if key.time < self.until {
             self.push(Entry { key, sphere: sphere as u32 });
+        } else {
+            self.earliest = self.earliest.min(key.time);
         }
     }
 
@@ -133,16 +136,18 @@ impl Queue {
 
     /// Moves the origin of time to `dt`.
     pub fn rebase(&mut self, dt: f64) {
+        self.close();
         for key in &mut self.keys {
             key.time -= dt;
+            self.earliest = self.earliest.min(key.time);
         }
-        self.close();
     }
 
     /// Renumbers the spheres; `old` gives the former number.
     pub fn reorder(&mut self, old: impl Fn(usize) -> usize) {
         self.keys = (0..self.keys.len()).map(|new| self.keys[old(new)]).collect();
         self.close();
+        self.earliest = self.keys.iter().fold(f64::INFINITY, |earliest, key| earliest.min(key.time));
     }
 
     pub fn memory_bytes(&self) -> usize {
@@ -152,14 +157,14 @@ impl Queue {
             + entries * size_of::<Entry>()
     }
 
-    // Empties the window. The keys stay.
+    // Empties the window. The keys stay; `earliest` is to be found anew.
     fn close(&mut self) {
         for bucket in &mut self.buckets[self.next.min(self.used)..self.used] {
             bucket.clear();
         }
         self.heap.clear();
         (self.used, self.next) = (0, 0);
-        self.until = f64::NEG_INFINITY;
+        (self.until, self.earliest) = (f64::NEG_INFINITY, f64::INFINITY);
     }
 
     fn push(&mut self, entry: Entry) {
@@ -181,41 +186,56 @@ impl Queue {
         self.next += 1;
     }
 
-    // Fills a new window with the earliest keys before `limit`; false if there are none.
+    // Fills a new window with the earliest keys before `limit`; false if there are none. All keys of the last window are taken.
     fn open_window(&mut self, limit: f64) -> bool {
-        self.close();
-        let from = self.keys.iter().fold(f64::INFINITY, |earliest, key| earliest.min(key.time));
+        let from = self.earliest;
         if from >= limit {
             return false;
         }
         let wanted = (self.keys.len() / SPHERES_PER_EVENT).max(FEWEST);
-        let mut width = self.width.min(limit - from);
-        let mut count = 0;
+        let most = limit - from;
+        if self.width == f64::INFINITY {
+            let count = self.keys.iter().filter(|key| key.time < limit).count();
+            self.width = most * wanted as f64 / count.max(1) as f64;
+        }
         for _ in 0..ATTEMPTS {
-            let until = from + width;
-            count = self.keys.iter().filter(|key| key.time < until).count();
-            if count <= 2 * wanted {
-                break;
+            let width = self.width.min(most);
+            let share = if self.width > most { most / self.width } else { 1.0 };
+            // A window that is empty by rounding ends at the limit.
+            let until = if from + width > from { (from + width).min(limit) } else { limit };
+            let buckets = (share * (wanted / PER_BUCKET) as f64) as usize;
+            let count = self.fill(from, until, buckets.max(1));
+            if count > 2 * wanted {
+                self.width = width * (wanted as f64 / count as f64);
+                continue;
             }
-            width *= wanted as f64 / count as f64;
+            if self.width <= most && count < wanted / 2 {
+                self.width *= 2.0;
+            }
+            break;
         }
-        // A window that is empty by rounding ends at the limit.
-        let until = if from + width > from { (from + width).min(limit) } else { limit };
-        self.width = if count < wanted / 2 { 2.0 * width } else { width };
-        self.used = (count / PER_BUCKET).max(1);
-        if self.buckets.len() < self.used {
-            self.buckets.resize_with(self.used, Vec::new);
+        true
+    }
+
+    // Sets the window and its buckets, and fills them. Returns the number of their keys.
+    fn fill(&mut self, from: f64, until: f64, buckets: usize) -> usize {
+        self.close();
+        if self.buckets.len() < buckets {
+            self.buckets.resize_with(buckets, Vec::new);
         }
-        self.from = from;
-        self.until = until;
-        self.buckets_per_time = self.used as f64 / (until - from);
+        (self.from, self.until, self.used) = (from, until, buckets);
+        self.buckets_per_time = buckets as f64 / (until - from);
+        let mut count = 0;
         for sphere in 0..self.keys.len() {
             let key = self.keys[sphere];
             if key.time < until {
+                count += 1;
                 self.push(Entry { key, sphere: sphere as u32 });
+            } else {
+                self.earliest = self.earliest.min(key.time);
             }
         }
-        true
+        count
     }
 }
 
