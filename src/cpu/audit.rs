@@ -7,7 +7,7 @@ use crate::{
     state::{
         columns::State,
         grid::Grid,
-        sums::{CLASS_SHIFT, CLASSES, SAMPLE, Sums, exceeded_by, median},
+        sums::{CLASS_SHIFT, CLASSES, SAMPLE, Sums, median},
     },
 };
 
@@ -93,8 +93,7 @@ impl Audit {
             total.first_nonfinite = total.first_nonfinite.min(part.first_nonfinite);
             total.speeds.iter_mut().zip(&part.speeds).for_each(|(a, b)| *a += b);
         }
-        let count = state.len() as u64;
-        Sums {
+        let sums = Sums {
             kinetic: total.kinetic,
             spin: total.spin,
             mass_position: total.mass_position,
@@ -102,10 +101,9 @@ impl Audit {
             drift: self.median_velocity(state),
             nonfinite: total.nonfinite,
             first_nonfinite: total.first_nonfinite,
-            bulk_speed: exceeded_by(&total.speeds, count / 10),
-            crowd_speed: exceeded_by(&total.speeds, count / 50),
-            high_speed: exceeded_by(&total.speeds, count / 5000),
-        }
+            ..Sums::default()
+        };
+        sums.with_speeds(&total.speeds, state.len() as u64)
     }
 }
 

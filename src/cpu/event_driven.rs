@@ -20,7 +20,7 @@ use crate::{
         core::Core,
         event::{Event, View},
         feature::consider_features,
-        rounds::{Outcome, Patience, Rounds},
+        rounds::{EARLY_ROUNDS, Outcome, Patience, Rounds},
         sweep::{consider, consider_wall},
     },
     state::{
@@ -42,6 +42,9 @@ const LEAST_IMPACTS: u64 = 16;
 
 /// Fast spheres may have so many times more candidates and cells than in rounds before the substep is halved.
 const MOST_CROWDED: usize = 8;
+
+/// If at most one in so many impacts of a substep comes late in its chain, rounds apply the others faster.
+const DEEP_SHARE: u64 = 4;
 
 /// Slot of a sphere that does not take part.
 const ABSENT: u32 = u32::MAX;
@@ -109,8 +112,11 @@ pub struct EventDriven {
     slots: Vec<u32>,
     bodies: Vec<Body>,
     queue: BinaryHeap<Prediction>,
-    /// Longest chain of impacts in the last substep: about as many rounds would have been needed.
+    /// Longest chain of impacts in the last substep: about as many rounds would have been needed. 0 if only few impacts need more than
+    /// a few rounds.
     pub depth: u32,
+    /// Number of impacts that the first rounds would have left.
+    deep: u64,
 }
 
 impl Body {
@@ -248,6 +254,7 @@ impl EventDriven {
         }
         self.slots.resize(count, ABSENT);
         self.queue.clear();
+        self.deep = 0;
     }
 
     fn get(&self, i: u32) -> Option<&Body> {
@@ -488,7 +495,7 @@ impl EventDriven {
 }
 
 impl Rounds {
-    /// Applies all impacts of the substep, one after the other.
+    /// Applies all impacts that are left in the substep, one after the other.
     ///
     /// # Errors
     /// [`Error::NoProgress`] for a path that is too long to traverse.
@@ -505,7 +512,9 @@ impl Rounds {
         if let Ok(outcome) = outcome {
             self.conclude(&mut driven, core, frame, outcome);
         }
-        self.event_driven = driven;
+        let has_few_deep = driven.deep * DEEP_SHARE <= self.work.impacts;
+        driven.depth = if has_few_deep { 0 } else { self.round + driven.depth };
+        (self.event_driven, self.has_tail) = (driven, self.round > 0);
         outcome
     }
 
@@ -534,6 +543,8 @@ impl Rounds {
             self.work.impacts += 1;
             self.counts.event_driven += 1;
             self.apply(driven, core, frame, recorder, impact)?;
+            let depth = self.round + driven.get(impact.i).map_or(0, |body| body.depth);
+            driven.deep += u64::from(depth > EARLY_ROUNDS);
         }
         Ok(Outcome::Ended)
     }

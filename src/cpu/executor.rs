@@ -386,7 +386,7 @@ impl Executor for CpuExecutor {
         let Self { core, rounds, now, .. } = self;
         match rounds.begin_round(core, now.patience) {
             None => Ok(true),
-            Some(Outcome::Long) if now.patience.is_event_driven => {
+            Some(Outcome::Long) => {
                 let units = core.domain.units;
                 let recorder = Recorder { units: &units, start: now.begin, on: now.records };
                 now.outcome = rounds.apply_one_by_one(core, now.frame, recorder, now.patience)?;

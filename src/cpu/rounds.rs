@@ -42,6 +42,16 @@ const FEW_WALKS: usize = 64;
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = LONG_ROUNDS;
 
+/// After so many rounds, the impacts that are left are applied one by one if a few impacts hold up many others: at least so many
+/// spheres are pending, and so many for each impact of the last round. In gases of packing fractions up to .45 it is at most 4.
+pub const EARLY_ROUNDS: u32 = 4;
+const HELD_UP: usize = 256;
+const HELD_UP_BY_ONE: usize = 6;
+
+/// With more than one fast sphere for so many pending ones, all impacts are applied one by one: fast spheres have many candidates, and
+/// the causality check visits the candidates of candidates.
+const PENDING_OF_FAST: usize = 4;
+
 /// Number of substeps that do so after one that was repeated. A repetition costs more than impacts one by one.
 const HELD_SUBSTEPS: u32 = 16;
 
@@ -67,7 +77,7 @@ pub struct Patience {
     pub may_split: bool,
     /// Remaining work of the step.
     pub work: Work,
-    /// Whether all impacts are applied one by one.
+    /// Whether all impacts are applied one by one, from the first on.
     pub is_event_driven: bool,
 }
 
@@ -124,6 +134,8 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub event_driven: EventDriven,
+    /// Whether the rounds of the substep have left impacts that were then applied one by one.
+    pub has_tail: bool,
     /// Substeps that still apply their impacts one by one.
     held: u32,
     /// Substeps that are not repeated because of impacts out of order.
@@ -200,7 +212,7 @@ impl Rounds {
         self.impacts.clear();
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
-        (self.round, self.reached) = (0, 0.0);
+        (self.round, self.reached, self.has_tail) = (0, 0.0, false);
         self.work = Work { rounds: OUTSET, impacts: 0 };
         self.event_driven.depth = 0;
     }
@@ -263,15 +275,16 @@ impl Rounds {
         pending.list(&mut self.pending_list);
     }
 
-    /// Whether a substep whose rounds ended in this way must be repeated with its impacts one by one. Where many impacts are
-    /// applied, this would take longer than a few impacts out of order are worth.
+    /// Whether a substep that began with rounds and ended in this way must be repeated with all impacts one by one. Where many
+    /// impacts are applied in rounds, this would take longer than a few impacts out of order are worth.
     pub fn must_repeat(&self, core: &Core, outcome: Outcome) -> bool {
         let most = FEW_IMPACTS.max(core.state.len() as u64 / 20);
-        let is_late = self.counts.late > 0 && self.work.impacts <= most && self.spared == 0;
+        let is_late =
+            self.counts.late > 0 && (self.has_tail || self.work.impacts <= most) && self.spared == 0;
         match outcome {
-            Outcome::Long => true,
             Outcome::Ended => is_late && !core.domain.world.rests,
-            Outcome::Crowded | Outcome::Outrun | Outcome::Stuck => false,
+            Outcome::Stuck => self.has_tail,
+            Outcome::Crowded | Outcome::Outrun | Outcome::Long => false,
         }
     }
 
@@ -310,7 +323,11 @@ impl Rounds {
         let rests = core.domain.world.rests;
         let few = (core.state.len() / 20).max(if rests { CROWD } else { FEW_PENDING });
         let are_many = self.pending_list.len() > few;
-        if patience.is_event_driven || (!rests && self.round >= LONG_ROUNDS && !are_many) {
+        let are_held_up = self.pending_list.len() > HELD_UP.max(HELD_UP_BY_ONE * self.selected.len());
+        let is_long = self.round >= LONG_ROUNDS || (self.round >= EARLY_ROUNDS && are_held_up);
+        let fast = core.dynamic_candidates.fast_count() as usize;
+        let are_fast = self.round == 0 && fast > HELD_UP && PENDING_OF_FAST * fast > self.pending_list.len();
+        if patience.is_event_driven || (!rests && (are_fast || (is_long && !are_many))) {
             return Some(Outcome::Long);
         }
         if patience.may_split && self.round >= CROWDED_ROUNDS && are_many {

@@ -464,7 +464,7 @@ mod tests {
         system.spheres[7].velocity.x = 80.0;
         let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
         let (mut widened, mut rounds_of_all, mut fast) = (0, 0, 0);
-        for k in 0..6 {
+        for k in 0..10 {
             stepper.step(f64::from(k) * system.dt, None, false).unwrap();
             let mut copy = Stepper::new(&stepper_system(&system, &stepper), |_| NEVER, 0.0).unwrap();
             let core = &mut copy.engine.core;
@@ -474,6 +474,8 @@ mod tests {
                 drift: Vec3::ZERO,
                 drifted: Vec3::ZERO,
             };
+            // Without a margin, all spheres would be fast.
+            core.neighbors(core.domain.grid.margin_limit.min(0.1), 0.0);
             let mut rounds = Rounds::new(core.state.len());
             rounds.launch(core, frame).unwrap();
             rounds.sweep(core, frame);
@@ -502,7 +504,8 @@ mod tests {
             }
             fast += core.dynamic_candidates.fast_count();
         }
-        assert!(widened > 500 && rounds_of_all > 30 && fast > 3, "{widened} {rounds_of_all} {fast}");
+        let some_are_fast = (3..6000).contains(&fast);
+        assert!(widened > 500 && rounds_of_all > 30 && some_are_fast, "{widened} {rounds_of_all} {fast}");
     }
 
     // The system with the spheres where the stepper has moved them.

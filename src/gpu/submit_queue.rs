@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     Error,
-    state::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
+    state::sums::{CLASSES, SAMPLE, Sums, median},
     step::{
         driver::{StepCounts, WallSum},
         shrinkage::PeriodicBox,
@@ -245,7 +245,6 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
     let axis =
         |k: usize| median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect());
     let speeds = &words[CLASS_COUNTS as usize..][..CLASSES];
-    let n = count as u64;
     let nonfinite = u64::from(words[NONFINITE_COUNT as usize]);
     let first = (!words[NONFINITE_FIRST as usize]) as usize;
     let sums = Sums {
@@ -256,9 +255,7 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
         drift: DVec3::new(axis(0), axis(1), axis(2)),
         nonfinite,
         first_nonfinite: if nonfinite > 0 { host.ids[first] } else { u32::MAX },
-        bulk_speed: exceeded_by(speeds, n / 10),
-        crowd_speed: exceeded_by(speeds, n / 50),
-        high_speed: exceeded_by(speeds, n / 5000),
+        ..Sums::default()
     };
-    (sums, [total[10], total[11], total[12]])
+    (sums.with_speeds(speeds, count as u64), [total[10], total[11], total[12]])
 }

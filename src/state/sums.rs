@@ -32,12 +32,31 @@ pub struct Sums {
     pub bulk_speed: f32,
     /// Speed relative to the drift that one sphere in fifty exceeds.
     pub crowd_speed: f32,
-    /// Speed relative to the drift that two in ten thousand spheres exceed.
+    /// Speed relative to the drift that one in [`HIGH`] spheres exceeds.
     pub high_speed: f32,
+    /// Speeds relative to the drift that one in [`TAIL`] spheres exceeds; 0 if they are not known.
+    #[cfg_attr(feature = "files", serde(default))]
+    pub tail_speeds: [f32; TAIL.len()],
+}
+
+/// One in so many spheres exceeds [`Sums::high_speed`].
+pub const HIGH: u64 = 5000;
+
+/// One in so many spheres exceeds each of [`Sums::tail_speeds`].
+pub const TAIL: [u64; 7] = [2500, 1000, 500, 250, 120, 60, 30];
+
+impl Sums {
+    /// With the speeds of `count` spheres, from the number of spheres in each speed class.
+    pub fn with_speeds(self, speeds: &[u32], count: u64) -> Self {
+        let [bulk_speed, crowd_speed, high_speed] =
+            [10, 50, HIGH].map(|part| exceeded_by(speeds, count / part));
+        let tail_speeds = TAIL.map(|part| exceeded_by(speeds, count / part));
+        Self { bulk_speed, crowd_speed, high_speed, tail_speeds, ..self }
+    }
 }
 
 /// Upper end of the speed class above which at most `count` spheres lie.
-pub fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
+fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
     let mut above = 0;
     for (class, &n) in speeds.iter().enumerate().rev() {
         above += u64::from(n);

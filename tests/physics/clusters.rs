@@ -3,6 +3,7 @@
 use carom::{
     Backend, Bounds, Dimensions, Materials, Options, Plane, Side, Simulation, Sphere, Surface, System, Wall,
     WallMotion,
+    scene::{Fill, Scene},
 };
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
@@ -16,6 +17,7 @@ on_each_backend!(
     lossy_clumps_end_every_step (gpu: long "half a minute"),
 );
 on_each_engine!(
+    a_blast_in_a_gas_leaves_the_rest_of_the_world_alone (gpu: long "a minute"),
     struck_clusters_have_the_impacts_of_exact (gpu: long "a minute"),
     struck_clusters_keep_energy_and_order_in_other_worlds (gpu: long "a minute"),
 );
@@ -259,4 +261,30 @@ fn struck_clusters_keep_energy_and_order_in_other_worlds(backend: Backend) {
             assert_eq!(run(2).1, hash, "{name}: the result depends on the number of threads");
         }
     }
+}
+
+// A bullet in a gas starts a blast. The impacts that wait for it are applied one by one; the rounds apply all others.
+fn a_blast_in_a_gas_leaves_the_rest_of_the_world_alone(backend: Backend) {
+    let fill = Fill::random(60_000).volume_fraction(0.2).temperature(3.0);
+    let mut system = Scene::new(1.0 / 60.0).seed(4).periodic().fill(fill).build().unwrap();
+    // Twenty diameters a step.
+    system.spheres[30_000].velocity = 1200.0 * DVec3::new(0.8, 0.5, 0.3).normalize();
+    let mut all = [Backend::Exact, backend].map(|backend| simulate_silently(&system, backend));
+    for step in 0..4 {
+        let [exact, ours] = all.each_mut().map(|simulation| simulation.step().unwrap());
+        println!(
+            "{step}: {} impacts, exact {}; one by one {}, fast {}, {} rounds",
+            ours.pair_impacts, exact.pair_impacts, ours.event_driven, ours.fast, ours.rounds
+        );
+        assert_eq!((ours.late, ours.stopped, ours.unresolved, ours.redone), (0, 0, 0, 0), "{step}");
+        assert!(ours.deepest_overlap <= 1e-6, "{step}: {}", ours.deepest_overlap);
+        assert!(ours.pair_impacts.abs_diff(exact.pair_impacts) <= 10, "{step}");
+        if backend == Backend::Cpu {
+            assert!(4 * ours.event_driven < ours.pair_impacts, "{step}: {}", ours.event_driven);
+        }
+    }
+    let summaries = all.each_ref().map(Simulation::summary);
+    let [exact, ours] = summaries.map(|summary| summary.energy_error.unwrap());
+    assert!(ours.abs() <= 1e-6 && exact.abs() <= 1e-12, "{ours:e} {exact:e}");
+    assert!(backend != Backend::Cpu || summaries[1].event_driven > 0, "no impact was applied one by one");
 }
