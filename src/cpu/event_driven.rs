@@ -46,6 +46,9 @@ const MOST_CROWDED: usize = 8;
 /// If at most one in so many impacts of a substep comes late in its chain, rounds apply the others faster.
 const DEEP_SHARE: u64 = 4;
 
+/// Mean number of candidates up to which they do. The causality check of a round visits the candidates of candidates.
+const LONG_LISTS: usize = 16;
+
 /// Slot of a sphere that does not take part.
 const ABSENT: u32 = u32::MAX;
 
@@ -112,8 +115,8 @@ pub struct EventDriven {
     slots: Vec<u32>,
     bodies: Vec<Body>,
     queue: BinaryHeap<Prediction>,
-    /// Longest chain of impacts in the last substep: about as many rounds would have been needed. 0 if only few impacts need more than
-    /// a few rounds.
+    /// Longest chain of impacts in the last substep: about as many rounds would have been needed. 0 if rounds apply
+    /// most impacts faster.
     pub depth: u32,
     /// Number of impacts that the first rounds would have left.
     deep: u64,
@@ -512,9 +515,14 @@ impl Rounds {
         if let Ok(outcome) = outcome {
             self.conclude(&mut driven, core, frame, outcome);
         }
-        let has_few_deep = driven.deep * DEEP_SHARE <= self.work.impacts;
-        driven.depth = if has_few_deep { 0 } else { self.round + driven.depth };
+        let are_short = core.lists.total() <= LONG_LISTS * core.state.len();
+        let is_for_rounds = are_short && driven.deep * DEEP_SHARE <= self.work.impacts;
+        driven.depth = if is_for_rounds { 0 } else { self.round + driven.depth };
         (self.event_driven, self.has_tail) = (driven, self.round > 0);
+        // Rounds would be slow in the next substeps too.
+        if !are_short && !patience.is_event_driven {
+            self.hold();
+        }
         outcome
     }
 

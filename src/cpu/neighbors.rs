@@ -301,6 +301,11 @@ impl Lists {
         }
     }
 
+    /// Number of candidates in all lists.
+    pub fn total(&self) -> usize {
+        self.blocks.iter().map(|block| block.entries.len()).sum()
+    }
+
     /// Length of the longest list of candidates.
     pub fn longest(&self) -> usize {
         self.longest

@@ -52,7 +52,7 @@ const HELD_UP_BY_ONE: usize = 6;
 /// the causality check visits the candidates of candidates.
 const PENDING_OF_FAST: usize = 4;
 
-/// Number of substeps that do so after one that was repeated. A repetition costs more than impacts one by one.
+/// Number of substeps that do so after one that was repeated, and after slow rounds. Either costs more than impacts one by one.
 const HELD_SUBSTEPS: u32 = 16;
 
 /// Number of substeps after a repetition that did not help in which impacts out of order cause no other one.
@@ -302,8 +302,16 @@ impl Rounds {
     /// Decides after a repetition how the next substeps begin.
     pub fn conclude_repetition(&mut self) {
         // Overlaps that were there before stay out of order.
-        let has_failed = self.counts.late > 0;
-        (self.held, self.spared) = if has_failed { (0, SPARED_SUBSTEPS) } else { (HELD_SUBSTEPS, 0) };
+        if self.counts.late > 0 {
+            (self.held, self.spared) = (0, SPARED_SUBSTEPS);
+        } else {
+            self.hold();
+        }
+    }
+
+    /// Makes the next substeps apply their impacts one by one.
+    pub fn hold(&mut self) {
+        (self.held, self.spared) = (HELD_SUBSTEPS, 0);
     }
 
     /// Begins a substep. Returns whether its impacts are applied one by one from the start, because those of the last ones had to
