@@ -68,8 +68,8 @@
 //! [`schedule`] lists the passes of a step in order, with the arrays (columns) that each pass reads and
 //! writes; the CPU and GPU backends execute this list. If a buffer on the device is too small, the host
 //! enlarges the buffer and repeats the step from a copy of the state ([`StepReport::overflow`]), so no impact
-//! is lost. Where contacts do not rest, a substep whose collisions depend on each other in long chains is repeated with its
-//! collisions one by one, in f64 ([`StepReport::event_driven`]). Any other substep with too many collisions to resolve is repeated
+//! is lost. Where contacts do not rest, collisions that depend on each other in long chains, and those that wait for them, are applied
+//! one by one, in f64 ([`StepReport::event_driven`]). If one is out of order all the same, the whole substep is repeated so. Any other substep with too many collisions to resolve is repeated
 //! as two halves ([`StepReport::redone`]).
 //! With [`Solver::strict_order`], a substep with collisions out of order is also repeated as two halves.
 //!

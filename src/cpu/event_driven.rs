@@ -3,7 +3,12 @@
 //!
 //! Rounds apply independent impacts side by side. In a cluster of touching elastic spheres every impact depends on the one
 //! before, and the impacts follow each other faster than an f32 clock can tell. With places, velocities and clocks in f64 they
-//! end soon. All other spheres keep their state. A sphere that took part returns to f32 at its place at the end of the substep.
+//! end soon. Where fast spheres start a blast, every impact that a fast sphere could disturb has to wait for it. So a substep begins
+//! with rounds, which apply the impacts that depend on no other one, and the impacts that are left follow one by one. All other
+//! spheres keep their state. A sphere that took part returns to f32 at its place at the end of the substep.
+//!
+//! The rounds look only two impacts ahead. If a push passes farther in a cluster, an impact is late, and the substep is repeated with
+//! all its impacts one by one, as are the next ones.
 //!
 //! Only worlds without resting contacts do so: under gravity, crowds become contacts. Impacts on moving planes and on walls of
 //! other shapes, of spheres that a plane supports, and under gravity on fixed spheres, are predicted and applied by the stages
@@ -43,10 +48,10 @@ const LEAST_IMPACTS: u64 = 16;
 /// Fast spheres may have so many times more candidates and cells than in rounds before the substep is halved.
 const MOST_CROWDED: usize = 8;
 
-/// If at most one in so many impacts of a substep comes late in its chain, rounds apply the others faster.
-const DEEP_SHARE: u64 = 4;
+/// If a few rounds would leave at most one in so many impacts of a substep, the next substep begins with rounds.
+const LEFT_SHARE: u64 = 4;
 
-/// Mean number of candidates up to which they do. The causality check of a round visits the candidates of candidates.
+/// Mean length of the candidate lists up to which rounds are faster. Their causality check visits the candidates of candidates.
 const LONG_LISTS: usize = 16;
 
 /// Slot of a sphere that does not take part.
@@ -115,11 +120,11 @@ pub struct EventDriven {
     slots: Vec<u32>,
     bodies: Vec<Body>,
     queue: BinaryHeap<Prediction>,
-    /// Longest chain of impacts in the last substep: about as many rounds would have been needed. 0 if rounds apply
-    /// most impacts faster.
+    /// Length of the longest chain of impacts in the last substep: about as many rounds would have been needed. 0 if the next substep
+    /// should begin with rounds all the same.
     pub depth: u32,
-    /// Number of impacts that the first rounds would have left.
-    deep: u64,
+    /// Number of impacts that a few rounds would have left.
+    left_by_rounds: u64,
 }
 
 impl Body {
@@ -257,7 +262,7 @@ impl EventDriven {
         }
         self.slots.resize(count, ABSENT);
         self.queue.clear();
-        self.deep = 0;
+        self.left_by_rounds = 0;
     }
 
     fn get(&self, i: u32) -> Option<&Body> {
@@ -511,16 +516,19 @@ impl Rounds {
     ) -> Result<Outcome, Error> {
         let mut driven = std::mem::take(&mut self.event_driven);
         driven.begin(core.state.len());
+        let late_before = self.counts.late;
         let outcome = self.drive(&mut driven, core, frame, recorder, patience);
         if let Ok(outcome) = outcome {
             self.conclude(&mut driven, core, frame, outcome);
         }
         let are_short = core.lists.total() <= LONG_LISTS * core.state.len();
-        let is_for_rounds = are_short && driven.deep * DEEP_SHARE <= self.work.impacts;
+        let is_for_rounds = are_short && driven.left_by_rounds * LEFT_SHARE <= self.work.impacts;
         driven.depth = if is_for_rounds { 0 } else { self.round + driven.depth };
-        (self.event_driven, self.has_tail) = (driven, self.round > 0);
-        // Rounds would be slow in the next substeps too.
-        if !are_short && !patience.is_event_driven {
+        self.event_driven = driven;
+        if self.round > 0 {
+            (self.has_tail, self.late_in_tail) = (true, self.counts.late - late_before);
+        }
+        if matches!(outcome, Ok(Outcome::Ended)) && !are_short && !patience.is_event_driven {
             self.hold();
         }
         outcome
@@ -552,7 +560,7 @@ impl Rounds {
             self.counts.event_driven += 1;
             self.apply(driven, core, frame, recorder, impact)?;
             let depth = self.round + driven.get(impact.i).map_or(0, |body| body.depth);
-            driven.deep += u64::from(depth > EARLY_ROUNDS);
+            driven.left_by_rounds += u64::from(depth > EARLY_ROUNDS);
         }
         Ok(Outcome::Ended)
     }

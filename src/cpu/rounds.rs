@@ -39,21 +39,24 @@ const WALK_TASK: usize = 16;
 /// Number of buffers of traversals that are kept.
 const FEW_WALKS: usize = 64;
 
-/// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
+/// Length of the longest chain of impacts above which the next substep too applies all its impacts one by one.
 const LONG_CHAIN: u32 = LONG_ROUNDS;
 
-/// After so many rounds, the impacts that are left are applied one by one if a few impacts hold up many others: at least so many
-/// spheres are pending, and so many for each impact of the last round. In gases of packing fractions up to .45 it is at most 4.
+/// Number of substeps that apply all impacts one by one after one that was repeated, and after slow rounds. Either costs more than
+/// impacts one by one.
+const HELD_SUBSTEPS: u32 = 16;
+
+/// After so many rounds, the impacts that are left are applied one by one if a few impacts hold up many others.
 pub const EARLY_ROUNDS: u32 = 4;
+
+/// Impacts are held up if more spheres than this are pending, and more than `HELD_UP_BY_ONE` for each impact of the last round. In gases
+/// of packing fractions up to .45 at most 4 are pending for each.
 const HELD_UP: usize = 256;
 const HELD_UP_BY_ONE: usize = 6;
 
 /// With more than one fast sphere for so many pending ones, all impacts are applied one by one: fast spheres have many candidates, and
 /// the causality check visits the candidates of candidates.
 const PENDING_OF_FAST: usize = 4;
-
-/// Number of substeps that do so after one that was repeated, and after slow rounds. Either costs more than impacts one by one.
-const HELD_SUBSTEPS: u32 = 16;
 
 /// Number of substeps after a repetition that did not help in which impacts out of order cause no other one.
 const SPARED_SUBSTEPS: u32 = 64;
@@ -134,8 +137,9 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub event_driven: EventDriven,
-    /// Whether the rounds of the substep have left impacts that were then applied one by one.
+    /// Whether the rounds of the substep have left impacts that were then applied one by one, and how many of these were late.
     pub has_tail: bool,
+    pub late_in_tail: u64,
     /// Substeps that still apply their impacts one by one.
     held: u32,
     /// Substeps that are not repeated because of impacts out of order.
@@ -212,7 +216,8 @@ impl Rounds {
         self.impacts.clear();
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
-        (self.round, self.reached, self.has_tail) = (0, 0.0, false);
+        (self.round, self.reached) = (0, 0.0);
+        (self.has_tail, self.late_in_tail) = (false, 0);
         self.work = Work { rounds: OUTSET, impacts: 0 };
         self.event_driven.depth = 0;
     }
@@ -275,12 +280,12 @@ impl Rounds {
         pending.list(&mut self.pending_list);
     }
 
-    /// Whether a substep that began with rounds and ended in this way must be repeated with all impacts one by one. Where many
+    /// Whether a substep that ended in this way must be repeated with all impacts one by one, if it began with rounds. Where many
     /// impacts are applied in rounds, this would take longer than a few impacts out of order are worth.
     pub fn must_repeat(&self, core: &Core, outcome: Outcome) -> bool {
         let most = FEW_IMPACTS.max(core.state.len() as u64 / 20);
-        let is_late =
-            self.counts.late > 0 && (self.has_tail || self.work.impacts <= most) && self.spared == 0;
+        let are_few = self.counts.late > 0 && self.work.impacts <= most;
+        let is_late = self.round > 0 && self.spared == 0 && (are_few || self.late_in_tail > 0);
         match outcome {
             Outcome::Ended => is_late && !core.domain.world.rests,
             Outcome::Stuck => self.has_tail,
@@ -302,16 +307,13 @@ impl Rounds {
     /// Decides after a repetition how the next substeps begin.
     pub fn conclude_repetition(&mut self) {
         // Overlaps that were there before stay out of order.
-        if self.counts.late > 0 {
-            (self.held, self.spared) = (0, SPARED_SUBSTEPS);
-        } else {
-            self.hold();
-        }
+        let has_failed = self.counts.late > 0;
+        (self.held, self.spared) = if has_failed { (0, SPARED_SUBSTEPS) } else { (HELD_SUBSTEPS, 0) };
     }
 
-    /// Makes the next substeps apply their impacts one by one.
+    /// Makes the next substeps apply all their impacts one by one.
     pub fn hold(&mut self) {
-        (self.held, self.spared) = (HELD_SUBSTEPS, 0);
+        self.held = HELD_SUBSTEPS;
     }
 
     /// Begins a substep. Returns whether its impacts are applied one by one from the start, because those of the last ones had to
@@ -333,8 +335,10 @@ impl Rounds {
         let are_many = self.pending_list.len() > few;
         let are_held_up = self.pending_list.len() > HELD_UP.max(HELD_UP_BY_ONE * self.selected.len());
         let is_long = self.round >= LONG_ROUNDS || (self.round >= EARLY_ROUNDS && are_held_up);
-        let fast = core.dynamic_candidates.fast_count() as usize;
-        let are_fast = self.round == 0 && fast > HELD_UP && PENDING_OF_FAST * fast > self.pending_list.len();
+        let are_fast = self.round == 0 && {
+            let fast = core.dynamic_candidates.fast_count() as usize;
+            fast > HELD_UP && PENDING_OF_FAST * fast > self.pending_list.len()
+        };
         if patience.is_event_driven || (!rests && (are_fast || (is_long && !are_many))) {
             return Some(Outcome::Long);
         }

@@ -216,8 +216,9 @@ mod tests {
 
     fn random_system(rng: &mut Pcg64, axes: usize, count: u32) -> System {
         let edge = if axes == 3 { 9.0 } else { 25.0 };
-        let mut bounds =
-            Bounds { min: DVec3::splat(-3.0), max: DVec3::splat(edge - 3.0), ..Bounds::default() };
+        // Some axes are only one or two cells long.
+        let size = DVec3::from_array([0; 3].map(|_| if rng.random_bool(0.2) { 2.2 } else { edge }));
+        let mut bounds = Bounds { min: DVec3::splat(-3.0), max: size - 3.0, ..Bounds::default() };
         for side in &mut bounds.sides[..axes] {
             *side = [Side::Periodic, Side::Wall, Side::Open][rng.random_range(0..3)];
         }
@@ -227,7 +228,7 @@ mod tests {
             let radius = rng.random_range(0.1..0.5);
             let mut sphere = Sphere { id, radius, fixed: rng.random_bool(0.2), ..Sphere::default() };
             for axis in 0..axes {
-                sphere.position[axis] = rng.random_range(radius - 3.0..edge - 3.0 - radius);
+                sphere.position[axis] = rng.random_range(radius - 3.0..size[axis] - 3.0 - radius);
             }
             system.spheres.push(sphere);
         }

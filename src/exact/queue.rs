@@ -205,7 +205,8 @@ impl Queue {
             let until = if from + width > from { (from + width).min(limit) } else { limit };
             let buckets = (share * (wanted / PER_BUCKET) as f64) as usize;
             let count = self.fill(from, until, buckets.max(1));
-            if count > 2 * wanted {
+            let expected = (share * wanted as f64).max(FEWEST as f64);
+            if count as f64 > 2.0 * expected {
                 self.width = width * (wanted as f64 / count as f64);
                 continue;
             }
@@ -310,6 +311,24 @@ mod tests {
         assert!(play(700, 0.01, 20) > 50);
         assert!(play(700, 1.5, 5) > 1000);
         assert!(play(2000, 3.0, 1) > 2000);
+    }
+
+    #[test]
+    fn a_window_shrinks_when_events_become_frequent() {
+        let count = 20_000;
+        let mut queue = Queue::new(count);
+        queue.set(0, Key { time: 0.5, rank: 0 });
+        assert_eq!(queue.pop(1.0).map(|(first, _)| first), Some(0));
+        queue.set(0, Key::NEVER);
+        assert_eq!(queue.pop(1.0), None);
+        for sphere in 0..count {
+            queue.set(sphere, Key { time: 1.0 + sphere as f64 / count as f64, rank: 0 });
+        }
+        for sphere in 0..count {
+            assert_eq!(queue.pop(2.0).map(|(first, _)| first), Some(sphere));
+            queue.set(sphere, Key::NEVER);
+            assert!(queue.heap.len() <= 10 * PER_BUCKET, "{sphere}: {}", queue.heap.len());
+        }
     }
 
     #[test]

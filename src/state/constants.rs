@@ -132,7 +132,7 @@ pub const CROWDED_PATH: f32 = 0.1;
 /// sums of the radii; a wall has no radius. On a path of a whole sum a sphere could reach the other side of what it strikes.
 pub const LATE_PATH: f32 = 0.5;
 
-/// Rounds after which a substep with few pending spheres is repeated with its impacts one by one, where contacts do not rest. An
+/// Rounds after which a substep with few pending spheres applies its other impacts one by one, where contacts do not rest. An
 /// ordinary substep of a gas needs 4 to 14.
 pub const LONG_ROUNDS: u32 = 24;
 

@@ -88,7 +88,7 @@ pub struct ExecutorState {
 pub struct CpuState {
     /// Substeps that still apply their impacts one by one, and substeps that are not repeated.
     pub one_by_one: [u32; 2],
-    /// Length of the longest chain of impacts in the last substep.
+    /// Length of the longest chain of impacts in the last substep; 0 if the next one should begin with rounds all the same.
     pub depth: u32,
     /// Number of spheres that slept in the last substep.
     pub asleep: u64,

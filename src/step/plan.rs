@@ -146,13 +146,14 @@ impl Past {
     // Speed relative to the drift that the lists should cover: the high speed, or less where a few spheres are far faster than the
     // others. A blast in a gas would otherwise lengthen all lists. Under gravity, where fast spheres may run into a pile at
     // rest, they stay covered.
-    fn listed_speed(&self, limits: &Limits, substeps: f64) -> f64 {
+    fn listed_speed(&self, limits: &Limits) -> f64 {
         let high = f64::from(self.sums.high_speed);
         if limits.velocity_gain > 0.0 {
             return high;
         }
+        let time = limits.dt / by_collisions(limits, self);
         let cost = |speed: f64, part: u64| {
-            let margin = (speed * limits.dt / substeps).min(limits.margin_most);
+            let margin = (speed * time).min(limits.margin_most);
             // The number of candidates grows with the third power, the work of the causality check with more.
             (1.0 + 3.0 * margin / limits.margin_most).powi(4) + FAST_COST / part as f64
         };
@@ -168,20 +169,20 @@ impl Past {
 
     // Bound on how much the speeds relative to the drift exceed those measured. A heap that grows under falling spheres
     // changes the drift from that of the falling spheres to none, within one step.
-    fn excess_speed(&self) -> f64 {
-        let is_steady = self.drift_change <= STEADY_DRIFT * f64::from(self.sums.high_speed);
+    fn excess_speed(&self, listed: f64) -> f64 {
+        let is_steady = self.drift_change <= STEADY_DRIFT * listed;
         if is_steady { 0.0 } else { self.drift_change }
     }
 
     // The part of it that gravity does not explain: in a fall the drift changes by that of two steps, and the spheres with it.
     fn sudden_speed(&self, limits: &Limits) -> f64 {
-        (self.excess_speed() - 2.0 * limits.velocity_gain).max(0.0)
+        (self.excess_speed(self.listed_speed(limits)) - 2.0 * limits.velocity_gain).max(0.0)
     }
 
     // Path in a step of all but the fastest spheres, relative to the drift.
-    fn path(&self, limits: &Limits, substeps: f64) -> f64 {
-        (1.02 * self.listed_speed(limits, substeps) + self.excess_speed()) * limits.dt
-            + REST_MARGIN * limits.fall
+    fn path(&self, limits: &Limits) -> f64 {
+        let listed = self.listed_speed(limits);
+        (1.02 * listed + self.excess_speed(listed)) * limits.dt + REST_MARGIN * limits.fall
     }
 }
 
@@ -189,7 +190,7 @@ impl Past {
 /// many of those that resting contacts need in a step as a short margin serves.
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
-    let path = past.path(limits, substeps) / substeps;
+    let path = past.path(limits) / substeps;
     // A tenth more, so that the margin lasts while speeds rise a little.
     let longer = 1.1 * path;
     let most = (LASTING_MARGIN * limits.margin_least / longer).floor();
@@ -227,7 +228,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
             (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / most.max(CROWD_PATH * limits.cell);
         substeps = substeps.max((bulk / limit.max(most)).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
-    let path = past.path(limits, substeps) / substeps;
+    let path = past.path(limits) / substeps;
     let path = if path.is_finite() { path } else { limit };
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
     Plan {
@@ -410,6 +411,10 @@ mod tests {
         // Where margins are short anyway, short lists do not pay for fast spheres.
         let short = Limits { dt: 0.01, ..limits };
         assert!((margin(&short, blast) - 1.02 * 10.0 * 0.01).abs() < 1e-6);
+        // A change of the drift is small or not beside the speed that the lists cover.
+        let mut past = Past { drift_change: 0.5, ..past(10.0, 0.0) };
+        past.sums.tail_speeds = blast;
+        assert!((wanted_margin(&limits, &past) - 1.02 * 0.2 - 0.5).abs() < 1e-6);
     }
 
     #[test]

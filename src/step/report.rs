@@ -87,9 +87,9 @@ pub struct StepReport {
     /// has two or more; or one of them squeezes a sphere of at most an eighth of its mass; or a collision would be out of order, and
     /// the path of its partners until the end of the substep is short. They are not among the impacts.
     pub crowded: u64,
-    /// Impacts applied one by one in f64, in substeps whose impacts follow from each other in long chains or would be out of
-    /// order, and for some substeps after those; a few of them turn out to be none. Those that are count among the impacts. Such a
-    /// substep has no rounds. 0 on the exact backend.
+    /// Impacts applied one by one in f64: those that long chains of impacts hold up, or all impacts of a substep, if some would be out of
+    /// order or many spheres are fast, and for some substeps after those; a few of them turn out to be none. Those that are count
+    /// among the impacts. A substep that applies all of them so has no rounds. 0 on the exact backend.
     pub event_driven: u64,
     /// Substeps repeated as halves, because too many collisions were pending or, in a strict run, out of order.
     pub redone: u64,

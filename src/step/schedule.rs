@@ -32,8 +32,8 @@
 //!    affected. Both passes of `sweep` convert impacts in a crowd to resting contacts, which the second solve
 //!    of `rest` includes.
 //!    In a cluster of touching elastic spheres every impact depends on the one before it, and the rounds would not end. Where
-//!    contacts do not rest, a substep that needs too many rounds, or has impacts out of order, is therefore repeated with its
-//!    impacts one by one, in f64 (`cpu::event_driven`). A device leaves such a step to the CPU.
+//!    contacts do not rest, the impacts that a few rounds leave are therefore applied one by one, in f64 (`cpu::event_driven`), if they
+//!    hold each other up. If impacts are out of order, the whole substep is repeated so. A device leaves such a step to the CPU.
 //! 8. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
 //!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
 //!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.

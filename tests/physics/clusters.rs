@@ -270,7 +270,8 @@ fn a_blast_in_a_gas_leaves_the_rest_of_the_world_alone(backend: Backend) {
     // Twenty diameters a step.
     system.spheres[30_000].velocity = 1200.0 * DVec3::new(0.8, 0.5, 0.3).normalize();
     let mut all = [Backend::Exact, backend].map(|backend| simulate_silently(&system, backend));
-    for step in 0..4 {
+    let mut serial_steps = 0;
+    for step in 0..8 {
         let [exact, ours] = all.each_mut().map(|simulation| simulation.step().unwrap());
         println!(
             "{step}: {} impacts, exact {}; one by one {}, fast {}, {} rounds",
@@ -278,13 +279,20 @@ fn a_blast_in_a_gas_leaves_the_rest_of_the_world_alone(backend: Backend) {
         );
         assert_eq!((ours.late, ours.stopped, ours.unresolved, ours.redone), (0, 0, 0, 0), "{step}");
         assert!(ours.deepest_overlap <= 1e-6, "{step}: {}", ours.deepest_overlap);
-        assert!(ours.pair_impacts.abs_diff(exact.pair_impacts) <= 10, "{step}");
-        if backend == Backend::Cpu {
+        // The trajectories part as in any gas.
+        let most = if step < 4 { 10 } else { exact.pair_impacts / 50 };
+        assert!(ours.pair_impacts.abs_diff(exact.pair_impacts) <= most, "{step}");
+        // Until one sphere in twenty is fast.
+        if backend == Backend::Cpu && step < 4 {
             assert!(4 * ours.event_driven < ours.pair_impacts, "{step}: {}", ours.event_driven);
         }
+        serial_steps += u32::from(ours.event_driven == ours.pair_impacts);
     }
     let summaries = all.each_ref().map(Simulation::summary);
     let [exact, ours] = summaries.map(|summary| summary.energy_error.unwrap());
     assert!(ours.abs() <= 1e-6 && exact.abs() <= 1e-12, "{ours:e} {exact:e}");
-    assert!(backend != Backend::Cpu || summaries[1].event_driven > 0, "no impact was applied one by one");
+    if backend == Backend::Cpu {
+        let some = summaries[1].event_driven;
+        assert!(some > 0 && serial_steps > 0, "{some} impacts one by one, all in {serial_steps} steps");
+    }
 }

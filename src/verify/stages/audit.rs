@@ -121,5 +121,8 @@ fn classes(
         ] {
             findings.equal(what, OVERALL, found, expected);
         }
+        for (found, expected) in found.tail_speeds.into_iter().zip(expected.tail_speeds) {
+            findings.equal("speed that few spheres exceed, scaled", OVERALL, found, expected);
+        }
     }
 }
