@@ -285,7 +285,9 @@ impl Rounds {
     pub fn must_repeat(&self, core: &Core, outcome: Outcome) -> bool {
         let most = FEW_IMPACTS.max(core.state.len() as u64 / 20);
         let are_few = self.counts.late > 0 && self.work.impacts <= most;
-        let is_late = self.round > 0 && self.spared == 0 && (are_few || self.late_in_tail > 0);
+        // Rounds count impacts of the same pair, and too many stop its spheres.
+        let has_failed = self.late_in_tail > 0 || (self.has_tail && !self.frozen.is_empty());
+        let is_late = self.round > 0 && self.spared == 0 && (are_few || has_failed);
         match outcome {
             Outcome::Ended => is_late && !core.domain.world.rests,
             Outcome::Stuck => self.has_tail,
