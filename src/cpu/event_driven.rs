@@ -7,8 +7,8 @@
 //! with rounds, which apply the impacts that depend on no other one, and the impacts that are left follow one by one. All other
 //! spheres keep their state. A sphere that took part returns to f32 at its place at the end of the substep.
 //!
-//! The rounds look only two impacts ahead. If a push passes farther in a cluster, an impact is late, and the substep is repeated with
-//! all its impacts one by one, as are the next ones.
+//! The rounds look only two impacts ahead. If a push passes farther in a cluster, an impact is late. Then the whole substep is
+//! repeated one by one, and the next substeps begin so.
 //!
 //! Only worlds without resting contacts do so: under gravity, crowds become contacts. Impacts on moving planes and on walls of
 //! other shapes, of spheres that a plane supports, and under gravity on fixed spheres, are predicted and applied by the stages

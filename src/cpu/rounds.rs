@@ -285,7 +285,8 @@ impl Rounds {
     pub fn must_repeat(&self, core: &Core, outcome: Outcome) -> bool {
         let most = FEW_IMPACTS.max(core.state.len() as u64 / 20);
         let are_few = self.counts.late > 0 && self.work.impacts <= most;
-        // Rounds count impacts of the same pair, and too many stop its spheres.
+        // A slow impact stops spheres that a plane supports. In a cluster that falls on a floor this happened in tails, but not with all
+        // impacts one by one.
         let has_failed = self.late_in_tail > 0 || (self.has_tail && !self.frozen.is_empty());
         let is_late = self.round > 0 && self.spared == 0 && (are_few || has_failed);
         match outcome {

@@ -13,10 +13,10 @@ const LANES: usize = 4;
 /// The spheres sorted by the buckets of the grid, for the search for overlaps; kept between steps for their memory.
 #[derive(Default)]
 pub(super) struct Sorted {
-    // Coordinates and radii in units of a cell, rounded to f32: in memory order, and sorted.
+    // Coordinates and radii in units of a cell, rounded to f32: in memory order, and in the order of the buckets.
     places: Vec<Vec4>,
-    sorted: Vec<Vec4>,
-    // Start of each bucket among the sorted ones, and the end of the last.
+    by_bucket: Vec<Vec4>,
+    // Start of each bucket in the arrays that are in the order of the buckets, and the end of the last.
     starts: Vec<u32>,
     spheres: Vec<u32>,
     buckets: Vec<u32>,
@@ -89,7 +89,7 @@ impl ExactEngine {
                 let first = if is_own { place as u32 + 1 } else { starts[bucket] };
                 let shift = (shift * scale).as_vec3();
                 close |=
-                    sorted.any_close(sorted.sorted[place] - shift.extend(0.0), first..starts[bucket + 1]);
+                    sorted.any_close(sorted.by_bucket[place] - shift.extend(0.0), first..starts[bucket + 1]);
             });
             close
         };
@@ -102,7 +102,7 @@ impl ExactEngine {
             let beside = row.beside.map(|(offset, shift)| (offset, (shift * scale).as_vec3().extend(0.0)));
             for place in interior {
                 let own = sorted.buckets[place as usize] as usize;
-                let here = sorted.sorted[place as usize];
+                let here = sorted.by_bucket[place as usize];
                 let mut close = sorted.any_close(here, place + 1..starts[own + 2]);
                 for &(offset, shift) in &beside[1..row.count] {
                     let middle = own.wrapping_add_signed(offset);
@@ -136,7 +136,7 @@ impl ExactEngine {
 
     // A counting sort into buckets, whose sizes are counted already: traversing the lists of the grid takes longer.
     fn sort(&self, sorted: &mut Sorted) {
-        let Sorted { places, sorted, starts, spheres, buckets, .. } = sorted;
+        let Sorted { places, by_bucket, starts, spheres, buckets, .. } = sorted;
         let count = places.len();
         let mut end = 0;
         for start in starts.iter_mut() {
@@ -146,15 +146,15 @@ impl ExactEngine {
         spheres.resize(count, 0);
         buckets.resize(count, 0);
         // The last test goes beyond the end.
-        sorted.resize(count + LANES, Vec4::MAX);
-        sorted[count..].fill(Vec4::MAX);
+        by_bucket.resize(count + LANES, Vec4::MAX);
+        by_bucket[count..].fill(Vec4::MAX);
         for (i, &place) in places.iter().enumerate() {
             let bucket = self.grid.bucket_of(i);
             starts[bucket] -= 1;
             let target = starts[bucket] as usize;
             spheres[target] = i as u32;
             buckets[target] = bucket as u32;
-            sorted[target] = place;
+            by_bucket[target] = place;
         }
     }
 
@@ -175,7 +175,7 @@ impl ExactEngine {
 impl Sorted {
     pub fn memory_bytes(&self) -> usize {
         let words = [&self.starts, &self.spheres, &self.buckets].map(Vec::capacity).iter().sum::<usize>();
-        (self.places.capacity() + self.sorted.capacity()) * size_of::<Vec4>() + words * size_of::<u32>()
+        (self.places.capacity() + self.by_bucket.capacity()) * size_of::<Vec4>() + words * size_of::<u32>()
     }
 
     // Whether a sphere may overlap one of the sorted others; true if the rounding leaves it open. The test covers a few
@@ -185,7 +185,7 @@ impl Sorted {
         // The difference of the last components is the reach.
         let sphere = sphere.truncate().extend(-(sphere.w + self.slack));
         let test = |first: usize| {
-            let others = &self.sorted[first..first + LANES];
+            let others = &self.by_bucket[first..first + LANES];
             let squares = [0, 1, 2, 3].map(|lane| {
                 let d = others[lane] - sphere;
                 d * d

@@ -72,9 +72,10 @@ struct Layer {
 /// A row of buckets along x.
 pub(super) struct Row {
     pub buckets: Range<usize>,
-    /// Those whose neighbours along x are next to them in the table, with no shift.
+    /// The buckets of the row that have both neighbours along x in the row, with no shift.
     pub interior: Range<usize>,
-    /// The rows of [`Grid::visit_half`], the row itself first: their offsets in the table, and the shifts to the nearest images.
+    /// Offsets in the table of the rows of [`Grid::visit_half`], and the shifts of their spheres to the nearest images. The row itself
+    /// is the first.
     pub beside: [(isize, DVec3); 5],
     /// Number of the rows in use.
     pub count: usize,
