@@ -130,17 +130,17 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let any_sleeps = atomicLoad(&work[ASLEEP_COUNT]) > 0u;
     let any_converted = atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        var renews = any_converted && batch == 1u && has_converted(i);
         if batch > 1u {
             let block = number_of_block(tags[i].cell);
             let is_stirred = (atomicLoad(&work[frame.at_stirred + i]) & WAKES_NEXT) != 0u;
             if is_stirred || (wakes_block(block, batch) && sleeps(i)) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
-            if !is_active_block(block, batch) { continue; }
-            renew_constraints(i);
-            continue;
+            renews = is_active_block(block, batch);
         }
-        let is_converted = any_converted && has_converted(i);
-        if is_converted { renew_constraints(i); }
-        activate_near(i, is_converted, any_sleeps);
+        // One call for all batches: compilers inline every call.
+        if renews { renew_constraints(i); }
+        if batch > 1u { continue; }
+        activate_near(i, renews, any_sleeps);
         // Constraints of blocks that are not active stay the same: no partner has had an impact.
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }

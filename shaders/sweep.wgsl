@@ -64,7 +64,7 @@ fn sweep_apart(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let apart = atomicLoad(&work[LAUNCH_BLOCK + AFFECTED]);
     for (var slot = id.x; slot < apart; slot += groups.x * GROUP) {
         let i = atomicLoad(&work[frame.at_near + slot]);
-        let event = sweep_sphere(i, true);
+        let event = sweep_sphere(i, NO_EVENT, true);
         next_events[i].event = event;
         if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
     }
@@ -100,21 +100,13 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let affected = counter(AFFECTED);
-    if is_dense() {
-        for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
-            sweep_fully(atomicLoad(&work[frame.at_near + slot]));
-        }
-        // If nothing was touched, every pending impact stays pending.
-        if counter(SELECTED) > 0u {
-            check_loops();
-            return;
-        }
-    } else {
-        for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
-            resweep(atomicLoad(&work[frame.at_near + slot]));
-        }
+    let everywhere = is_dense();
+    for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
+        resweep(atomicLoad(&work[frame.at_near + slot]), everywhere);
     }
-    let pending = counter(PENDING);
+    var pending = counter(PENDING);
+    // In a dense round every sphere has checked itself, if anything was touched.
+    if everywhere && counter(SELECTED) > 0u { pending = 0u; }
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { keep_pending(slot); }
     check_loops();
 }

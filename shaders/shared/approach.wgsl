@@ -162,16 +162,13 @@ fn feature_contact(i: u32, p: WallFeature) -> Contact {
 }
 
 // Whether a contact constraint holds sphere i on a wall feature, so that there is no impact.
-fn feature_holds(i: u32, number: u32, p: WallFeature) -> bool {
+fn feature_holds(i: u32, number: u32, touch: Touch) -> bool {
     let is_constrained = wall_is_constrained(i, wall_count() + number);
     let is_converted = is_feature_converted(i, number);
-    if !is_constrained && !is_converted { return false; }
-    let o = instant_of(i, nodes[i].clock);
-    let t = touch_of(p, o);
-    let rate = dot(t.normal, o.velocity - t.wall_velocity);
-    if is_converted && is_held(flags_at(place_of_feature(i, number)) & HITS, -rate, 2.0 * o.radius) { return true; }
+    let rate = dot(touch.normal, instant_of(i, nodes[i].clock).velocity - touch.wall_velocity);
+    if is_converted && is_held(flags_at(place_of_feature(i, number)) & HITS, -rate, 2.0 * bodies[i].radius) { return true; }
     // A sphere that leaves fast, or moves fast along the pipe's circumference, may meet the other side.
-    return is_constrained && rate >= -frame.shock && rate + t.bend * frame.h <= frame.shock;
+    return is_constrained && rate >= -frame.shock && rate + touch.bend * frame.h <= frame.shock;
 }
 
 // Considers the wall features that sphere i could meet.
@@ -180,13 +177,14 @@ fn consider_features(i: u32, best: ptr<function, Event>) {
     var seeker = features_of(i);
     while next_feature(&seeker) {
         let p = feature_at(seeker.found);
-        if HAS_REST && feature_holds(i, seeker.found, p) { continue; }
         let contact = feature_contact(i, p);
         let partner = WALL | (wall_count() + seeker.found);
         if contact.time >= frame.h { continue; }
         if HAS_REST {
-            var comes_late = contact.time > 0.0;
-            if comes_late { comes_late = is_late(i, partner, contact.time, touch_of(p, instant_of(i, nodes[i].clock)).gap); }
+            // Only here, because most features are not met.
+            let touch = touch_of(p, instant_of(i, nodes[i].clock));
+            if feature_holds(i, seeker.found, touch) { continue; }
+            let comes_late = contact.time > 0.0 && is_late(i, partner, contact.time, touch.gap);
             if converts_crowded(i, partner, contact.speed, contact.time, comes_late, 2.0 * bodies[i].radius) { continue; }
         }
         if contact.time < (*best).toi || (contact.time == (*best).toi && precedes(i, partner, (*best).partner)) {

@@ -120,8 +120,8 @@ fn end_propagation(propagate: Propagation) {
 
 fn propagate(k: u32) {
     var propagate = begin_propagation(k);
-    propagate_listed(&propagate);
-    var cursor = candidates_beyond(k);
+    var cursor = candidates(k);
+    pick(&cursor, restless(k, propagate.own, false, frame.h));
     while next(&cursor) { propagate_by(&propagate, cursor.other, cursor.shift); }
     end_propagation(propagate);
 }
@@ -131,22 +131,20 @@ fn reaches(i: Mover, k: u32, shift: vec3f, limit: f32) -> bool {
     let own = velocity_bound_of(k, limit);
     let line = mover(k);
     if line.inverse_mass == 0.0 { return false; }
-    if own.delta_v_bound > 0.0 && touch(i, line, shift, AT_REST, own) < limit { return true; }
     let partner = next_events[k].event.partner;
-    let first = list_begin(k);
-    var picked = restless(k, own, true, limit);
-    while picked != 0u {
-        let c = candidate(first + firstTrailingBit(picked));
-        picked &= picked - 1u;
-        let velocity_bound = turn(k, line, own, partner, c.other, c.shift, true, limit);
-        if velocity_bound.time < limit && touch(i, line, shift, AT_REST, velocity_bound) < limit { return true; }
+    var cursor = candidates(k);
+    pick(&cursor, restless(k, own, true, limit));
+    var velocity_bound = own;
+    var is_possible = own.delta_v_bound > 0.0;
+    var is_reached = false;
+    // One loop with one call of each function: compilers inline every call.
+    loop {
+        is_reached = is_possible && touch(i, line, shift, AT_REST, velocity_bound) < limit;
+        if is_reached || !next(&cursor) { break; }
+        velocity_bound = turn(k, line, own, partner, cursor.other, cursor.shift, true, limit);
+        is_possible = velocity_bound.time < limit;
     }
-    var cursor = candidates_beyond(k);
-    while next(&cursor) {
-        let velocity_bound = turn(k, line, own, partner, cursor.other, cursor.shift, true, limit);
-        if velocity_bound.time < limit && touch(i, line, shift, AT_REST, velocity_bound) < limit { return true; }
-    }
-    return false;
+    return is_reached;
 }
 
 // Whether only `partner` can reach i before `limit` once earlier impacts have happened.
@@ -252,10 +250,9 @@ fn mark_near(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);
     let event = next_events[i].event;
     if !is_mutual(i, event) { return; }
-    let stamp = 2u * round + 1u;
-    mark_neighbours(i, stamp, NEAR, false);
-    if !is_wall(event) && bodies[event.partner].inverse_mass != 0.0 {
-        mark_neighbours(event.partner, stamp, NEAR, false);
+    let sides = select(1u, 2u, !is_wall(event) && bodies[event.partner].inverse_mass != 0.0);
+    for (var side = 0u; side < sides; side++) {
+        mark_neighbours(select(i, event.partner, side == 1u), 2u * round + 1u, NEAR, false);
     }
 }
 

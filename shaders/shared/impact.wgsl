@@ -202,26 +202,22 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
 }
 
 // Keeps the impact on a candidate if it is the earliest so far.
-fn consider(a: Mover, c: Cursor, fresh: bool, search: ptr<function, Search>) {
-    let contact = pair_contact(a, c, fresh);
+fn keep_earliest(c: Cursor, contact: Contact, search: ptr<function, Search>) {
     (*search).is_tied |= contact.time == (*search).best.toi && is_some((*search).best);
     if contact.time < (*search).best.toi {
         *search = Search(Event(contact.time, c.other, c.link, 0.0), contact.speed, false);
     }
 }
 
-// Decides between several impacts at one time by their order.
-fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
-    if !(*search).is_tied { return; }
-    var cursor = candidates(i);
-    while next(&cursor) {
-        let contact = pair_contact(a, cursor, false);
-        if contact.time == (*search).best.toi && precedes(i, cursor.other, (*search).best.partner) {
-            (*search).best.partner = cursor.other;
-            (*search).best.link = cursor.link;
-            (*search).best.delta_v_bound = 0.0;
-            (*search).speed = contact.speed;
-        }
+fn consider(a: Mover, c: Cursor, fresh: bool, search: ptr<function, Search>) { keep_earliest(c, pair_contact(a, c, fresh), search); }
+
+// Decides between the impacts of sphere i at the earliest time by their order.
+fn settle(i: u32, c: Cursor, contact: Contact, search: ptr<function, Search>) {
+    if contact.time == (*search).best.toi && precedes(i, c.other, (*search).best.partner) {
+        (*search).best.partner = c.other;
+        (*search).best.link = c.link;
+        (*search).best.delta_v_bound = 0.0;
+        (*search).speed = contact.speed;
     }
 }
 
@@ -265,19 +261,4 @@ fn consider_walls(i: u32, best: ptr<function, Event>) {
             if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, best); }
         }
     }
-}
-
-// The earliest impact of sphere i before the end of the substep.
-fn sweep_sphere(i: u32, fresh: bool) -> Event {
-    let a = mover(i);
-    // Other spheres find their impacts on fixed spheres.
-    if a.inverse_mass == 0.0 { return NO_EVENT; }
-    var search = Search(NO_EVENT, 0.0, false);
-    var cursor = candidates(i);
-    while next(&cursor) { consider(a, cursor, fresh, &search); }
-    settle_tie(i, a, &search);
-    var best = event_of(a, search);
-    consider_walls(i, &best);
-    consider_features(i, &best);
-    return best;
 }

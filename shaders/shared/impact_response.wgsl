@@ -14,6 +14,9 @@ struct ImpactBody {
     virial: f32,
 }
 
+// The partner of an impact on a wall.
+const NO_BODY: ImpactBody = ImpactBody(0u, Body(), 0.0, 0.0, 0u, false, 0.0, 0.0);
+
 fn load(i: u32, t: f32) -> ImpactBody {
     let node = nodes[i];
     var a = ImpactBody(i, bodies[i], tags[i].last_contact, node.motion_margin, node.support, false, node.loss, node.virial);
@@ -116,22 +119,37 @@ fn energy_lost(reduced_mass: f32, e: f32, approach: f32, square: f32) -> f32 {
     return 0.5 * reduced_mass * (1.0 - e * e) * approach * approach / square;
 }
 
-// `point` is an offset in the cell of sphere a, in the falling frame.
-fn record(a: ImpactBody, t: f32, rank: u32, partner: u32, point: vec3f, normal: vec3f, size: f32) {
+// Records the impact of two spheres in the order of their ranks.
+fn record(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, encounter: Encounter, t: f32, size: f32) {
     if !is_recording() { return; }
     let slot = atomicAdd(&work[LOG_COUNT], 1u);
     if slot >= frame.log_capacity {
         overflow(LOG_NEEDED, slot + 1u);
         return;
     }
+    let d = encounter.d;
+    let radius = (*a).body.radius;
+    var first = tags[(*a).i].rank;
+    var second = WALL | encounter.wall;
+    var share = radius;
+    var normal = d;
+    if !encounter.is_wall {
+        let theirs = tags[(*b).i].rank;
+        normal = vec3f(1.0, 0.0, 0.0);
+        if encounter.square > SMALLEST { normal = d / sqrt(encounter.square); }
+        normal *= select(-1.0, 1.0, first < theirs);
+        second = max(first, theirs);
+        first = min(first, theirs);
+        share = radius / (radius + (*b).body.radius);
+    }
     let at = frame.at_log + slot * LOG_WORDS;
-    let cell = bitcast<vec3u>(tags[a.i].cell);
-    let place = bitcast<vec3u>(point + frame.gravity * (0.5 * t * t));
+    let cell = bitcast<vec3u>(tags[(*a).i].cell);
+    let place = bitcast<vec3u>((*a).body.offset - d * share + frame.gravity * (0.5 * t * t));
     let along = bitcast<vec3u>(normal);
     pool[at] = frame.substep;
     pool[at + 1u] = bitcast<u32>(t);
-    pool[at + 2u] = rank;
-    pool[at + 3u] = partner;
+    pool[at + 2u] = first;
+    pool[at + 3u] = second;
     pool[at + 4u] = cell.x;
     pool[at + 5u] = cell.y;
     pool[at + 6u] = cell.z;
@@ -142,16 +160,6 @@ fn record(a: ImpactBody, t: f32, rank: u32, partner: u32, point: vec3f, normal: 
     pool[at + 11u] = along.y;
     pool[at + 12u] = along.z;
     pool[at + 13u] = bitcast<u32>(size);
-}
-
-fn record_pair(a: ImpactBody, other: u32, other_radius: f32, d: vec3f, t: f32, j: vec3f) {
-    let point = a.body.offset - d * (a.body.radius / (a.body.radius + other_radius));
-    let rank = tags[a.i].rank;
-    let theirs = tags[other].rank;
-    var normal = vec3f(1.0, 0.0, 0.0);
-    let square = dot(d, d);
-    if square > SMALLEST { normal = d / sqrt(square); }
-    record(a, t, min(rank, theirs), max(rank, theirs), point, normal * select(-1.0, 1.0, rank < theirs), length(j));
 }
 
 // Whether a sphere with this approach speed and relative acceleration stays at its partner.
@@ -172,9 +180,12 @@ fn rebound(a: ptr<function, ImpactBody>, normal: vec3f, approach: f32, gain: f32
 fn convert_to_resting(a: ptr<function, ImpactBody>, partner: u32, normal: vec3f, approach: f32) -> bool {
     let i = (*a).i;
     if (partner & WALL) != 0u && !is_counted(i, partner & ~WALL) { return false; }
-    var hits = count_hit(i, partner);
-    if hits == 0u { return false; }
-    while hits <= MOST_HITS { hits = count_hit(i, partner); }
+    var hits = 0u;
+    loop {
+        hits = count_hit(i, partner);
+        if hits == 0u { return false; }
+        if hits > MOST_HITS { break; }
+    }
     let mass = 1.0 / (*a).body.inverse_mass;
     (*a).body.velocity += -normal * approach;
     (*a).loss += 0.5 * mass * approach * approach + along_chord(i, -normal * (approach * mass));
@@ -190,97 +201,150 @@ fn hold_heavy(i: u32, inverse_mass: f32, other: f32) {
 // Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.
 fn along_chord(i: u32, push: vec3f) -> f32 { return 0.5 * rested(i) * dot(frame.gravity, push); }
 
-fn pair_impact(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, link: u32, t: f32) {
-    let shift = shift_of(link);
-    let first = leave_support(a, t);
-    let second = leave_support(b, t);
-    let d = ((*a).body.offset - (*b).body.offset) - shift;
-    let w = (*a).body.velocity - (*b).body.velocity;
-    let approach = dot(d, w);
+// The geometry of an impact and the motion of the partners relative to each other.
+struct Encounter {
+    // As in events.
+    partner: u32,
+    is_wall: bool,
+    // The partner is a wall feature.
+    is_feature: bool,
+    // The partner is a fixed sphere.
+    is_fixed: bool,
+    // From the partner to the sphere: vector between the centres, or unit normal of the wall. Its square and length.
+    d: vec3f,
+    square: f32,
+    distance: f32,
+    // Velocity relative to the partner. At a plane the velocity of the surfaces differs from it along the plane, because the frame falls.
+    w: vec3f,
+    slide: vec3f,
+    gap: f32,
+    // Acceleration of the partner's surface towards the sphere.
+    towards: f32,
+    material: u32,
+    // Number of the wall among all walls, velocity of its surface, and whether it moves.
+    wall: u32,
+    wall_velocity: vec3f,
+    moves: bool,
+}
+
+fn encounter_of_spheres(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, link: u32, t: f32) -> Encounter {
+    let is_fixed = (*b).body.inverse_mass == 0.0;
+    var d = ((*a).body.offset - (*b).body.offset) - shift_of(link);
+    var w = (*a).body.velocity - (*b).body.velocity;
+    if is_fixed {
+        d += frame.gravity * (0.5 * t * t);
+        w += frame.gravity * t;
+    }
     let square = dot(d, d);
     let distance = sqrt(square);
-    if (first || second) && -approach <= RESTING * frame.h * length(frame.gravity) * distance {
+    let towards = select(0.0, -dot(d, frame.gravity) / distance, is_fixed);
+    let gap = distance - ((*a).body.radius + (*b).body.radius);
+    let material = material_of((*b).i);
+    return Encounter((*b).i, false, false, is_fixed, d, square, distance, w, w, gap, towards, material, 0u, vec3f(0.0), false);
+}
+
+// Impact of two spheres, of a sphere and a fixed one, or of a sphere and a wall; `supported`: a support by a plane has ended just now.
+// One function for all, because compilers inline every call.
+fn respond(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, encounter: Encounter, supported: bool, t: f32) {
+    let is_pair = !encounter.is_wall && !encounter.is_fixed;
+    let d = encounter.d;
+    let w = encounter.w;
+    let distance = encounter.distance;
+    let approach = dot(d, w);
+    if is_pair && supported && -approach <= RESTING * frame.h * length(frame.gravity) * distance {
         (*a).frozen = true;
         (*b).frozen = true;
         return;
     }
-    if approach >= 0.0 { return; }
-    if is_late((*a).i, (*b).i, t, distance - ((*a).body.radius + (*b).body.radius)) { atomicAdd(&work[LATE_COUNT], 1u); }
-    let age = t - max((*a).last_contact, (*b).last_contact);
-    var surface = surface_of(material_of((*a).i), material_of((*b).i));
-    let e = soften(&surface, -approach / distance, age);
-    let inverse_mass = (*a).body.inverse_mass + (*b).body.inverse_mass;
-    let speed = length((*a).body.velocity) + length((*b).body.velocity);
-    let j = impulse(d, w, inverse_mass, e, speed);
-    var push = j;
-    if surface.friction > 0.0 {
-        let theirs = (*b).body;
-        push += rub(surface.friction, j, d, w, (*a).body.radius + theirs.radius, a, (*b).i, theirs.radius, theirs.inverse_mass);
-    }
-    (*a).body.velocity += push * (*a).body.inverse_mass;
-    (*b).body.velocity -= push * (*b).body.inverse_mass;
-    atomicAdd(&work[PAIR_COUNT], 1u);
-    if HAS_REST {
-        if surface.restitution < 1.0 && count_hit((*a).i, (*b).i) > MOST_HITS {
-            hold_heavy((*a).i, (*a).body.inverse_mass, (*b).body.inverse_mass);
-            hold_heavy((*b).i, (*b).body.inverse_mass, (*a).body.inverse_mass);
+    var surface = surface_of(material_of((*a).i), encounter.material);
+    let is_plane = encounter.is_wall && !encounter.is_feature;
+    var returns = 0.0;
+    if is_plane { returns = select(0.0, frame.contact_time, surface.restitution < 1.0 || surface.threshold > 0.0); }
+    let towards = encounter.towards;
+    let may_rest = towards > 0.0 && (!is_plane || (encounter.partner & ~WALL) < 255u);
+    if may_rest && rests(-approach / distance, towards, (*a).body.radius, returns) {
+        let normal = d / distance;
+        let speed = approach / distance;
+        if HAS_REST && surface.restitution < 1.0 && convert_to_resting(a, encounter.partner, normal, speed) { return; }
+        if encounter.is_feature {
+            turn_off(a, w, normal, speed, LEAST_GRAVITY_REBOUND * towards * frame.h);
+        } else if !is_plane || supported || encounter.moves {
+            // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead. In a
+            // groove the sphere would need a chord along both planes; it hops off the second and stays on the first. A moving
+            // wall does not carry spheres along a chord.
+            rebound(a, normal, -speed, towards * frame.h);
+        } else {
+            // In the falling frame the plane accelerates: take the chord of its path to the end of the substep.
+            let chord = 0.5 * towards * (frame.h + t);
+            (*a).body.velocity += normal * (chord - dot(normal, (*a).body.velocity));
+            (*a).support = (encounter.partner & ~WALL) + 1u;
+            (*a).loss += 0.5 * speed * speed / (*a).body.inverse_mass;
         }
-        (*a).loss += along_chord((*a).i, push) - along_chord((*b).i, push);
-    }
-    (*a).virial += dot(j, d);
-    (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
-    record_pair(*a, (*b).i, (*b).body.radius, d, t, j);
-}
-
-fn fixed_impact(a: ptr<function, ImpactBody>, other: u32, link: u32, t: f32) {
-    let theirs = bodies[other];
-    let g = frame.gravity;
-    leave_support(a, t);
-    let d = ((*a).body.offset - theirs.offset) - shift_of(link) + g * (0.5 * t * t);
-    let w = (*a).body.velocity + g * t;
-    let approach = dot(d, w);
-    let square = dot(d, d);
-    let distance = sqrt(square);
-    let towards = -dot(d, g) / distance;
-    var surface = surface_of(material_of((*a).i), material_of(other));
-    if towards > 0.0 && rests(-approach / distance, towards, (*a).body.radius, 0.0) {
-        if HAS_REST && surface.restitution < 1.0 && convert_to_resting(a, other, d / distance, approach / distance) { return; }
-        // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead.
-        rebound(a, d / distance, -approach / distance, towards * frame.h);
         return;
     }
     if approach >= 0.0 { return; }
-    if is_late((*a).i, other, t, distance - ((*a).body.radius + theirs.radius)) { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = soften(&surface, -approach / distance, t - (*a).last_contact);
-    let inverse_mass = (*a).body.inverse_mass;
-    let j = impulse(d, w, inverse_mass, e, length(w));
-    var push = j;
-    if surface.friction > 0.0 { push += rub(surface.friction, j, d, w, (*a).body.radius + theirs.radius, a, 0u, 0.0, 0.0); }
-    (*a).body.velocity += push * inverse_mass;
-    atomicAdd(&work[PAIR_COUNT], 1u);
-    if HAS_REST {
-        if surface.restitution < 1.0 { count_hit((*a).i, other); }
-        (*a).loss += along_chord((*a).i, push);
+    if is_late((*a).i, select(encounter.partner, WALL, encounter.is_wall), t, encounter.gap) { atomicAdd(&work[LATE_COUNT], 1u); }
+    let inverse_mass = (*a).body.inverse_mass + (*b).body.inverse_mass;
+    var last_contact = (*a).last_contact;
+    var speed = length(w);
+    if is_pair {
+        last_contact = max(last_contact, (*b).last_contact);
+        speed = length((*a).body.velocity) + length((*b).body.velocity);
     }
-    (*a).virial += dot(j, d);
-    (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
-    record_pair(*a, other, theirs.radius, d, t, j);
+    // Exception: a moving wall can press a sphere that cannot move away, and elastic impacts on the wall would add energy
+    // without limit.
+    let e = soften(&surface, -approach / distance, select(t - last_contact, NO_IMPACT, encounter.moves));
+    let j = impulse(d, w, inverse_mass, e, speed);
+    var push = j;
+    if surface.friction > 0.0 {
+        let radius = (*a).body.radius;
+        var across = d;
+        if encounter.is_wall { across = d * radius; }
+        var theirs = 0.0;
+        if is_pair { theirs = (*b).body.radius; }
+        push += rub(surface.friction, j, across, encounter.slide, radius + (*b).body.radius, a, (*b).i, theirs, (*b).body.inverse_mass);
+    }
+    (*a).body.velocity += push * (*a).body.inverse_mass;
+    (*b).body.velocity -= push * (*b).body.inverse_mass;
+    atomicAdd(&work[select(PAIR_COUNT, WALL_COUNT, encounter.is_wall)], 1u);
+    if HAS_REST {
+        if surface.restitution < 1.0 && count_hit((*a).i, encounter.partner) > MOST_HITS && is_pair {
+            hold_heavy((*a).i, (*a).body.inverse_mass, (*b).body.inverse_mass);
+            hold_heavy((*b).i, (*b).body.inverse_mass, (*a).body.inverse_mass);
+        }
+        var gain = along_chord((*a).i, push);
+        if is_pair { gain -= along_chord((*b).i, push); }
+        (*a).loss += gain;
+    }
+    if !encounter.is_wall { (*a).virial += dot(j, d); }
+    (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, encounter.square);
+    record(a, b, encounter, t, length(j));
 }
 
 fn collide_selected(slot: u32) {
     let i = atomicLoad(&work[frame.at_selected + slot]);
     let event = next_events[i].event;
     let t = event.toi;
-    var a = load(i, t);
-    if is_wall(event) {
-        wall_impact(&a, event.partner & ~WALL, t);
-    } else if bodies[event.partner].inverse_mass == 0.0 {
-        // This stage only reads fixed spheres, and no invocation writes them.
-        fixed_impact(&a, event.partner, event.link, t);
-    } else {
-        var b = load(event.partner, t);
-        pair_impact(&a, &b, event.link, t);
-        store(b, t);
+    let against_wall = is_wall(event);
+    var a = NO_BODY;
+    var b = NO_BODY;
+    // A sphere that rests on one plane and strikes something else first gets its true velocity.
+    var supported = false;
+    for (var side = 0u; side < select(2u, 1u, against_wall); side++) {
+        var one = load(select(i, event.partner, side == 1u), t);
+        supported = leave_support(&one, t) || supported;
+        if side == 0u { a = one; } else { b = one; }
     }
-    store(a, t);
+    var encounter: Encounter;
+    if against_wall { encounter = encounter_of_wall(&a, event.partner, t); } else { encounter = encounter_of_spheres(&a, &b, event.link, t); }
+    let before = a.body.velocity;
+    respond(&a, &b, encounter, supported, t);
+    if against_wall { load_wall(&a, encounter, a.body.velocity - before, t); }
+    // This stage only reads fixed spheres, and no invocation writes them.
+    let moving = select(2u, 1u, against_wall || encounter.is_fixed);
+    for (var side = 0u; side < moving; side++) {
+        var one = a;
+        if side == 1u { one = b; }
+        store(one, t);
+    }
 }

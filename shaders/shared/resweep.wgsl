@@ -19,8 +19,8 @@ fn mark_affected_by(i: u32) {
 fn mark_affected(slot: u32) {
     let i = atomicLoad(&work[frame.at_selected + slot]);
     let event = next_events[i].event;
-    mark_affected_by(i);
-    if !is_wall(event) && nodes[event.partner].touched == round + 1u { mark_affected_by(event.partner); }
+    let sides = select(1u, 2u, !is_wall(event) && is_touched(event.partner));
+    for (var side = 0u; side < sides; side++) { mark_affected_by(select(i, event.partner, side == 1u)); }
 }
 
 // Whether sphere i needs a full sweep: an impact touched it or its partner.
@@ -28,13 +28,6 @@ fn is_stale(i: u32) -> bool {
     if is_touched(i) { return true; }
     let partner = next_events[i].event.partner;
     return (partner & WALL) == 0u && is_some(next_events[i].event) && is_touched(partner);
-}
-
-// Sweeps sphere i against all candidates, and lists it for the next round if an impact is pending.
-fn sweep_fully(i: u32) {
-    let event = sweep_sphere(i, false);
-    next_events[i].event = event;
-    if is_some(event) { append_pending(i); }
 }
 
 // Bits of the first listed candidates of sphere i that were touched.
@@ -48,39 +41,6 @@ fn touched_near(i: u32) -> u32 {
     return picked;
 }
 
-// Sweeps sphere i against the candidates in `bits`.
-fn sweep_picked(i: u32, a: Mover, picked: u32, search: ptr<function, Search>) {
-    var left = picked;
-    let first = list_begin(i);
-    while left != 0u {
-        let c = candidate(first + firstTrailingBit(left));
-        left &= left - 1u;
-        consider(a, c, false, search);
-    }
-}
-
-// Sweeps sphere i against touched candidates only.
-fn sweep_partly(i: u32) {
-    let picked = touched_near(i);
-    var event = next_events[i].event;
-    var cursor = candidates_beyond(i);
-    // No neighbour has changed.
-    if picked != 0u || cursor.at < cursor.end || cursor.dynamic != 0u {
-        let a = mover(i);
-        if a.inverse_mass != 0.0 {
-            var search = Search(event, 0.0, false);
-            sweep_picked(i, a, picked, &search);
-            while next(&cursor) {
-                if is_touched(cursor.other) { consider(a, cursor, false, &search); }
-            }
-            settle_tie(i, a, &search);
-            event = event_of(a, search);
-            next_events[i].event = event;
-        }
-    }
-    if is_some(event) { append_pending(i); }
-}
-
 // Fast path for the many spheres that meet no fast sphere; false, without any change, if the full sweep is needed.
 fn sweep_partly_listed(i: u32) -> bool {
     let picked = touched_near(i);
@@ -88,7 +48,10 @@ fn sweep_partly_listed(i: u32) -> bool {
     if picked != 0u {
         let a = mover(i);
         var search = Search(event, 0.0, false);
-        sweep_picked(i, a, picked, &search);
+        let first = list_begin(i);
+        for (var left = picked; left != 0u; left &= left - 1u) {
+            consider(a, candidate(first + firstTrailingBit(left)), false, &search);
+        }
         if search.is_tied { return false; }
         if a.inverse_mass != 0.0 {
             event = event_of(a, search);
@@ -99,9 +62,44 @@ fn sweep_partly_listed(i: u32) -> bool {
     return true;
 }
 
-// A sphere whose next event may have changed.
-fn resweep(i: u32) {
-    if is_stale(i) { sweep_fully(i); } else { sweep_partly(i); }
+// The earliest impact of sphere i before the end of the substep: over all candidates and walls with `is_full`, otherwise over
+// touched candidates, of which none is better than `kept`. One loop with one call of each function: compilers inline every call.
+fn sweep_sphere(i: u32, kept: Event, is_full: bool) -> Event {
+    let a = mover(i);
+    // Other spheres find their impacts on fixed spheres.
+    if a.inverse_mass == 0.0 { return NO_EVENT; }
+    var search = Search(kept, 0.0, false);
+    var cursor = candidates(i);
+    if !is_full { pick(&cursor, touched_near(i)); }
+    var settles = false;
+    loop {
+        while next(&cursor) {
+            if !is_full && !settles && !is_touched(cursor.other) { continue; }
+            let contact = pair_contact(a, cursor, false);
+            if settles { settle(i, cursor, contact, &search); } else { keep_earliest(cursor, contact, &search); }
+        }
+        // Several impacts at one time are looked at again.
+        if settles || !search.is_tied { break; }
+        settles = true;
+        cursor = candidates(i);
+    }
+    var best = event_of(a, search);
+    if is_full {
+        consider_walls(i, &best);
+        consider_features(i, &best);
+    }
+    return best;
+}
+
+// Sweeps a sphere whose next event may have changed, and lists it for the next round if an impact is pending. With `fully`, or
+// if the sphere or its partner was touched, all candidates count.
+fn resweep(i: u32, fully: bool) {
+    let is_full = fully || is_stale(i);
+    var kept = NO_EVENT;
+    if !is_full { kept = next_events[i].event; }
+    let event = sweep_sphere(i, kept, is_full);
+    next_events[i].event = event;
+    if is_some(event) { append_pending(i); }
 }
 
 // A pending sphere without touched neighbours stays pending.

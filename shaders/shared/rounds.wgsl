@@ -1,29 +1,22 @@
 // The last rounds of a substep, after the rounds over the whole array: one workgroup processes the few pending spheres
 // until no impact is left. Twin: src/cpu/rounds.rs.
 
-var<workgroup> shared_count: u32;
-var<workgroup> shared_flag: u32;
+var<workgroup> agreed_word: u32;
 
-// A counter of the round, uniform over all lanes: every earlier write is complete for all of them.
-fn agreed(lane: u32, which: u32) -> u32 {
+// A word of `work`, uniform over all lanes: every earlier write is complete for all of them.
+fn agreed(lane: u32, word: u32) -> u32 {
     storageBarrier();
-    workgroupBarrier();
-    if lane == 0u { shared_count = counter(which); }
-    return workgroupUniformLoad(&shared_count);
+    if lane == 0u { agreed_word = atomicLoad(&work[word]); }
+    return workgroupUniformLoad(&agreed_word);
 }
 
-fn agreed_word(lane: u32, word: u32) -> u32 {
-    storageBarrier();
-    workgroupBarrier();
-    if lane == 0u { shared_count = atomicLoad(&work[word]); }
-    return workgroupUniformLoad(&shared_count);
-}
+fn agreed_counter(lane: u32, which: u32) -> u32 { return agreed(lane, round_block(round) + which); }
 
-fn agreed_halt(lane: u32) -> bool {
+// The pending spheres of the present round; none if the step is halted.
+fn agreed_pending(lane: u32) -> u32 {
     storageBarrier();
-    workgroupBarrier();
-    if lane == 0u { shared_flag = u32(is_halted()); }
-    return workgroupUniformLoad(&shared_flag) != 0u;
+    if lane == 0u { agreed_word = select(counter(PENDING), 0u, is_halted()); }
+    return workgroupUniformLoad(&agreed_word);
 }
 
 // The earliest pending impact of all, used when partners differ in the last bit and no impact is selected.
@@ -45,29 +38,23 @@ fn select_earliest(pending: u32) {
 // Time of the earliest pending impact, as bits: times are not negative, so their bits have the same order.
 fn earliest_pending(pending: u32, lane: u32) -> u32 {
     storageBarrier();
-    workgroupBarrier();
     if lane == 0u { atomicStore(&work[EARLIEST], 0x7f800000u); }
     storageBarrier();
-    workgroupBarrier();
     for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
         let i = atomicLoad(&work[at_pending(round) + slot]);
         atomicMin(&work[EARLIEST], bitcast<u32>(next_events[i].event.toi));
     }
-    storageBarrier();
-    workgroupBarrier();
-    if lane == 0u { shared_count = atomicLoad(&work[EARLIEST]); }
-    return workgroupUniformLoad(&shared_count);
+    return agreed(lane, EARLIEST);
 }
 
 @compute @workgroup_size(TAIL_GROUP)
 fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     // A function variable: barriers need control flow that the compiler can prove uniform.
-    var number = max(agreed_word(lane, TAIL_ROUND), frame.wide_rounds);
+    var number = max(agreed(lane, TAIL_ROUND), frame.wide_rounds);
     round = number;
-    var reached = agreed_word(lane, REACHED);
-    var pending = agreed(lane, PENDING);
-    if agreed_halt(lane) { pending = 0u; }
+    var reached = agreed(lane, REACHED);
+    var pending = agreed_pending(lane);
     // The host repeats the substep with more rounds over the whole array.
     pending = select(pending, 0u, (pending > MOST_TAIL_PENDING) & (frame.wide_rounds < MOST_WIDE_ROUNDS));
     // More pending spheres than this are quicker to split than to finish, if the substep can be split.
@@ -101,46 +88,34 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
             note_threat(atomicLoad(&work[at_pending(round) + slot]));
             mark_near(slot);
         }
-        let near = agreed(lane, NEAR);
+        let near = agreed_counter(lane, NEAR);
         for (var slot = lane; slot < near; slot += TAIL_GROUP) { mark_around(slot); }
-        let marked = near + agreed(lane, AROUND);
+        let marked = near + agreed_counter(lane, AROUND);
         for (var slot = lane; slot < marked; slot += TAIL_GROUP) { propagate_marked(slot); }
         storageBarrier();
-        workgroupBarrier();
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) { select_pending(slot); }
-        var selected = agreed(lane, SELECTED);
-        if selected == 0u {
-            if lane == 0u { select_earliest(pending); }
-            selected = agreed(lane, SELECTED);
-        }
+        storageBarrier();
+        if lane == 0u && counter(SELECTED) == 0u { select_earliest(pending); }
+        let selected = agreed_counter(lane, SELECTED);
         for (var slot = lane; slot < selected; slot += TAIL_GROUP) { collide_selected(slot); }
-        let walkers = agreed(lane, WALKERS);
-        for (var slot = 0u; slot < walkers; slot++) {
-            let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
-            walk_cells(capsule, LOOK, lane, TAIL_GROUP);
-            walk_cells(capsule, VISIT, lane, TAIL_GROUP);
+        let walkers = agreed_counter(lane, WALKERS);
+        // One call for all purposes: compilers inline every call.
+        for (var purpose = LOOK; purpose <= MEET; purpose++) {
+            for (var slot = 0u; slot < walkers; slot++) {
+                walk_cells(capsule_of(atomicLoad(&work[frame.at_walkers + slot])), purpose, lane, TAIL_GROUP);
+            }
+            storageBarrier();
         }
-        storageBarrier();
-        workgroupBarrier();
-        for (var slot = 0u; slot < walkers; slot++) {
-            let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
-            walk_cells(capsule, MEET, lane, TAIL_GROUP);
-        }
-        storageBarrier();
-        workgroupBarrier();
         if walkers > 0u && lane == 0u { check_crowd(); }
         for (var slot = lane; slot < selected; slot += TAIL_GROUP) { mark_affected(slot); }
-        let affected = agreed(lane, AFFECTED);
+        let affected = agreed_counter(lane, AFFECTED);
         for (var slot = lane; slot < affected; slot += TAIL_GROUP) {
-            resweep(atomicLoad(&work[frame.at_near + slot]));
+            resweep(atomicLoad(&work[frame.at_near + slot]), false);
         }
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) { keep_pending(slot); }
-        storageBarrier();
-        workgroupBarrier();
         number += 1u;
         round = number;
-        pending = agreed(lane, PENDING);
-        if agreed_halt(lane) { break; }
+        pending = agreed_pending(lane);
     }
     if lane == 0u {
         atomicStore(&work[TAIL_ROUND], number);

@@ -39,7 +39,7 @@ fn list_walker(i: u32) {
 fn at_pending(number: u32) -> u32 { return frame.at_pending + (number & 1u) * frame.sphere_count; }
 
 fn is_some(event: Event) -> bool { return event.toi < NO_IMPACT; }
-fn is_wall(event: Event) -> bool { return is_some(event) && (event.partner & WALL) != 0u; }
+fn is_wall(event: Event) -> bool { return (HAS_WALLS || HAS_SHAPES) && is_some(event) && (event.partner & WALL) != 0u; }
 
 fn dynamic_cells(place: u32) -> vec3i {
     let at = place * DYNAMIC_WORDS;
@@ -62,6 +62,9 @@ fn is_near_moving_wall(i: u32) -> bool { return HAS_SHAPES && (lists[frame.at_fe
 
 // Iterator over the candidates of a sphere: the list, then the dynamic candidates.
 struct Cursor {
+    // Bits of the first candidates of the list that come first, and where the list begins.
+    picked: u32,
+    begin: u32,
     at: u32,
     end: u32,
     // Index of the next dynamic candidate, plus 1; 0 = none.
@@ -76,17 +79,20 @@ struct Cursor {
 
 fn candidates(i: u32) -> Cursor {
     let head = atomicLoad(&work[frame.at_heads + i]);
-    return Cursor(list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0), i, 0u);
+    return Cursor(0u, 0u, list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0), i, 0u);
 }
 
 // Advances to the next candidate, given by `other`, `link` and `shift`; false at the end.
 fn next(cursor: ptr<function, Cursor>) -> bool {
-    if (*cursor).at >= (*cursor).end && (*cursor).dynamic == 0u { return false; }
+    let is_picked = (*cursor).picked != 0u;
+    let is_listed = is_picked || (*cursor).at < (*cursor).end;
+    if !is_listed && (*cursor).dynamic == 0u { return false; }
     // A divergent branch costs both sides, so the rare side is kept short.
-    let is_listed = (*cursor).at < (*cursor).end;
-    let place = min((*cursor).at, (*cursor).end - 1u);
+    let picked = (*cursor).begin + firstTrailingBit((*cursor).picked);
+    let place = select(min((*cursor).at, (*cursor).end - 1u), picked, is_picked);
     let entry = lists[place];
-    (*cursor).at += u32(is_listed);
+    (*cursor).picked &= (*cursor).picked - 1u;
+    (*cursor).at += u32(is_listed && !is_picked);
     (*cursor).other = entry & INDEX_MASK;
     (*cursor).link = entry >> CODE_SHIFT;
     var cells = code_cells(entry >> CODE_SHIFT);
@@ -119,11 +125,11 @@ fn is_apart(i: u32) -> bool {
     return long || atomicLoad(&work[frame.at_heads + i]) != 0u;
 }
 
-// The candidates after the first 32.
-fn candidates_beyond(i: u32) -> Cursor {
-    var cursor = candidates(i);
-    cursor.at = min(cursor.at + PICKED, cursor.end);
-    return cursor;
+// Leaves of the first 32 candidates only those in `picked`.
+fn pick(cursor: ptr<function, Cursor>, picked: u32) {
+    (*cursor).picked = picked;
+    (*cursor).begin = (*cursor).at;
+    (*cursor).at = min((*cursor).at + PICKED, (*cursor).end);
 }
 
 // The candidate at an index of the lists.
@@ -132,7 +138,7 @@ fn candidate(at: u32) -> Cursor {
     let code = entry >> CODE_SHIFT;
     var flags = 0u;
     if HAS_REST { flags = flags_at(at); }
-    return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)), 0u, flags);
+    return Cursor(0u, 0u, 0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)), 0u, flags);
 }
 
 // A sphere and its line, loaded once.
