@@ -10,8 +10,12 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let pending = counter(PENDING);
     let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
-        note_threat(atomicLoad(&work[at_pending(round) + slot]));
-        if !everywhere { mark_near(slot); }
+        let threat = note_threat(atomicLoad(&work[at_pending(round) + slot]));
+        if everywhere {
+            if threat.speed >= 0.0 { mark_reach(threat); }
+        } else {
+            mark_near(slot);
+        }
     }
     check_loops();
 }
@@ -68,6 +72,10 @@ fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
         note_busy(pending);
         if pending > 0u && round >= longest_chain() { halt(HALT_STUCK); }
     }
-    for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { select_pending(slot); }
+    let everywhere = is_dense();
+    for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
+        let i = atomicLoad(&work[at_pending(round) + slot]);
+        select_pending(i, everywhere && is_spared(i, next_events[i].event.toi));
+    }
     check_loops();
 }

@@ -1,5 +1,5 @@
 // Selects the impacts that may happen now: each is the earliest of both partners, and no third sphere can forestall it.
-// Twins: src/cpu/select.rs, which gives the reasons, and src/cpu/threats.rs, which has a table of the threats.
+// Twins: src/cpu/select.rs, which gives the reasons, and src/cpu/threats.rs.
 
 const AT_REST: VelocityBound = VelocityBound(NO_IMPACT, 0.0);
 
@@ -157,15 +157,27 @@ fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
     return true;
 }
 
-// Threats: impacts whose partners may afterwards leave the reach of other spheres' candidate lists.
-fn note_threat(i: u32) {
+// An impact whose partners may afterwards leave the reach of other spheres' candidate lists.
+struct Threat {
+    time: f32,
+    cell: vec3i,
+    offset: vec3f,
+    radius: f32,
+    // Bound on the speed after the impact, relative to the drift; negative if the impact is no threat.
+    speed: f32,
+}
+
+const NO_THREAT: Threat = Threat(0.0, vec3i(0), vec3f(0.0), 0.0, -1.0);
+
+// The next impact of sphere i as a threat.
+fn threat_of(i: u32) -> Threat {
     let event = next_events[i].event;
     let along = bodies[i].velocity - frame.drift;
     let left = frame.h - event.toi;
     let fast = nodes[i].walk != 0u;
     let leaves = 2.0 * nodes[i].motion_margin;
     // Rejects nearly all impacts.
-    if !fast && (length(along) + event.delta_v_bound) * left <= leaves { return; }
+    if !fast && (length(along) + event.delta_v_bound) * left <= leaves { return NO_THREAT; }
     let place = offset_at(i, event.toi);
     var normal = vec3f(0.0);
     if is_wall(event) {
@@ -178,24 +190,32 @@ fn note_threat(i: u32) {
     var speed = max(length(along), length(along + normal * event.delta_v_bound));
     // Friction turns the velocity change away from the normal.
     if bitcast<f32>(bitcast<u32>(frame.delta_v_bound) | opaque_zero) > 2.0 { speed = length(along) + event.delta_v_bound; }
-    if !fast && speed * left <= leaves { return; }
+    if !fast && speed * left <= leaves { return NO_THREAT; }
+    return Threat(event.toi, tags[i].cell, place, bodies[i].radius, speed);
+}
+
+// Lists the next impact of sphere i if it is a threat.
+fn note_threat(i: u32) -> Threat {
+    let threat = threat_of(i);
+    if threat.speed < 0.0 { return threat; }
     let slot = count_up(THREATS);
     if slot >= frame.threat_capacity {
         overflow(THREATS_NEEDED, slot + 1u);
-        return;
+        return threat;
     }
     let at = frame.at_threats + slot * THREAT_WORDS;
-    let cell = bitcast<vec3u>(tags[i].cell);
-    let offset = bitcast<vec3u>(place);
-    pool[at] = bitcast<u32>(event.toi);
+    let cell = bitcast<vec3u>(threat.cell);
+    let offset = bitcast<vec3u>(threat.offset);
+    pool[at] = bitcast<u32>(threat.time);
     pool[at + 1u] = cell.x;
     pool[at + 2u] = cell.y;
     pool[at + 3u] = cell.z;
     pool[at + 4u] = offset.x;
     pool[at + 5u] = offset.y;
     pool[at + 6u] = offset.z;
-    pool[at + 7u] = bitcast<u32>(bodies[i].radius);
-    pool[at + 8u] = bitcast<u32>(speed);
+    pool[at + 7u] = bitcast<u32>(threat.radius);
+    pool[at + 8u] = bitcast<u32>(threat.speed);
+    return threat;
 }
 
 fn nearest_cells(cells: vec3i) -> vec3i {
@@ -275,11 +295,10 @@ fn note_busy(pending: u32) {
 // Rounds of a substep; longer chains of impacts are left to the CPU.
 fn longest_chain() -> u32 { return select(0xffffffffu, LONG_ROUNDS, has_flag(FLAG_LEAVES_CHAINS)); }
 
-// Decides on a pending sphere's impact.
-fn select_pending(slot: u32) {
-    let i = atomicLoad(&work[at_pending(round) + slot]);
+// Decides on the impact of a pending sphere; `spared`: no threat is near.
+fn select_pending(i: u32, spared: bool) {
     let event = next_events[i].event;
-    if !is_mutual(i, event) || is_threatened(i, event.toi) { return; }
+    if !is_mutual(i, event) || (!spared && is_threatened(i, event.toi)) { return; }
     // The sphere itself, then its partner if an impact can disturb the partner.
     let both = !is_wall(event) && bodies[event.partner].inverse_mass != 0.0;
     for (var side = 0u; side < select(1u, 2u, both); side++) {

@@ -204,6 +204,11 @@ macro_rules! buffer_layout {
 
 regions!(buffer_layout);
 
+/// Bits of the map of threats: a power of two, about one for each sphere.
+fn map_bits(spheres: u64) -> u64 {
+    spheres.next_power_of_two().max(1024)
+}
+
 /// Places of the order of contacts that rest: by colour, block and colour inside the block.
 fn keys(slots: u32) -> u64 {
     COLOURS as u64 * u64::from(slots) * u64::from(INNER_COLOURS)
@@ -288,6 +293,7 @@ impl BufferLayout {
             count: grid.count,
             sphere_count: self.sphere_count,
             room: self.room,
+            map_mask: map_bits(self.room.into()) as u32 - 1,
             periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
             layers: grid.layers,
             block_edge: axes.map(|axis| axis.edge).into(),

@@ -54,6 +54,8 @@ macro_rules! regions {
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
                 flags: [1; s.resting(u64::from(s.capacities.entries).div_ceil(8))],
+                /// Bits of the coarse cells that threats of the first round reach, and one for a threat that reaches too far.
+                threat_map: [1; map_bits(s.spheres) / 32 + 1],
                 /// Begin of each bucket, and the end of the last.
                 starts: [1; s.buckets + 1],
                 /// Sums of the parts of a scan.
@@ -340,9 +342,11 @@ shared_structs! { structs_as_wgsl;
         room: u32,
         /// Spheres that sinks have taken.
         removed_count: u32,
+        /// Number of bits in the map of threats, a power of two, minus 1.
+        map_mask: u32,
         at: RegionOffsets,
-        /// Fills up to a multiple of 16 bytes; 30 words lie between `levels` and `at`.
-        unused: [u32; (30 + REGION_COUNT).wrapping_neg() % 4],
+        /// Fills up to a multiple of 16 bytes; 31 words lie between `levels` and `at`.
+        unused: [u32; (31 + REGION_COUNT).wrapping_neg() % 4],
     }
 
     /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.
