@@ -11,11 +11,8 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
         let threat = note_threat(atomicLoad(&work[at_pending(round) + slot]));
-        if everywhere {
-            if threat.speed >= 0.0 { mark_reach(threat); }
-        } else {
-            mark_near(slot);
-        }
+        if threat.speed >= 0.0 { mark_reach(threat); }
+        if !everywhere { mark_near(slot); }
     }
     check_loops();
 }
@@ -72,10 +69,9 @@ fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
         note_busy(pending);
         if pending > 0u && round >= longest_chain() { halt(HALT_STUCK); }
     }
-    let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
         let i = atomicLoad(&work[at_pending(round) + slot]);
-        select_pending(i, everywhere && is_spared(i, next_events[i].event.toi));
+        select_pending(i, is_spared(i, next_events[i].event.toi));
     }
     check_loops();
 }

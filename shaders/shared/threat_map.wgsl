@@ -1,11 +1,11 @@
-// The map of threats in the first round: a bit for each coarse cell (several cells may share one), set where a threat may strike a sphere.
-// Most impacts happen where no bit is set and need not be tested with every threat: both impacts and threats grow with the number of
-// spheres. Later rounds have few of both. src/cpu/threats.rs has a table instead.
+// The map of threats: a bit for each coarse cell (several cells may share one), set where a threat of the round may strike a sphere. Most
+// impacts happen where no bit is set and need not be tested with every threat: both impacts and threats grow with the number of
+// spheres. `sweep_touched` clears the map; the tail, which has few of both, does without. src/cpu/threats.rs has a table instead.
 
-// Coarse cells have 2, 16 or 128 cells along an edge.
-const MAP_LEVELS: u32 = 3u;
+// Coarse cells have 2, 4, 8 up to 256 cells along an edge.
+const MAP_LEVELS: u32 = 8u;
 
-fn map_shift(level: u32) -> u32 { return 1u + 3u * level; }
+fn map_shift(level: u32) -> u32 { return 1u + level; }
 
 // The bit of the coarse cell that contains a cell.
 fn map_bit(level: u32, cell: vec3i) -> u32 {
@@ -19,8 +19,9 @@ fn map_bit(level: u32, cell: vec3i) -> u32 {
 fn set_map_bit(bit: u32) { atomicOr(&work[frame.at_threat_map + (bit >> 5u)], 1u << (bit & 31u)); }
 fn has_map_bit(bit: u32) -> bool { return (atomicLoad(&work[frame.at_threat_map + (bit >> 5u)]) & (1u << (bit & 31u))) != 0u; }
 
-// This bit follows those of the coarse cells: a threat reaches too far for the map.
-fn bit_of_everywhere() -> u32 { return frame.map_mask + 1u; }
+// The word behind the bits of the coarse cells: the levels of all threats, and whether any reaches too far for the map.
+fn place_of_levels() -> u32 { return frame.at_threat_map + ((frame.map_mask + 1u) >> 5u); }
+const EVERYWHERE: u32 = 1u << MAP_LEVELS;
 
 // The cell of a place, moved back with the drift from `time` to the start of the substep; not wrapped.
 fn cell_at_start(cell: vec3i, offset: vec3f, time: f32) -> vec3i {
@@ -67,10 +68,8 @@ fn mark_reach(threat: Threat) {
     let cells = vec3i(clamp(ceil(vec3f(reach) / frame.edge), vec3f(0.0), vec3f(1e6))) + vec3i(1);
     var level = 0u;
     while level < MAP_LEVELS && any(cells > vec3i(2 << map_shift(level))) { level += 1u; }
-    if level == MAP_LEVELS {
-        set_map_bit(bit_of_everywhere());
-        return;
-    }
+    atomicOr(&work[place_of_levels()], 1u << level);
+    if level == MAP_LEVELS { return; }
     let width = 1 << map_shift(level);
     let xs = samples(0u, middle.x, cells.x, width);
     let ys = samples(1u, middle.y, cells.y, width);
@@ -86,10 +85,13 @@ fn mark_reach(threat: Threat) {
 
 // Whether no threat can strike sphere i before `limit`, by the map alone.
 fn is_spared(i: u32, limit: f32) -> bool {
-    if has_map_bit(bit_of_everywhere()) { return false; }
+    var levels = atomicLoad(&work[place_of_levels()]);
+    if (levels & EVERYWHERE) != 0u { return false; }
     let there = cell_at_start(tags[i].cell, offset_at(i, limit), limit);
     let cell = vec3i(wrapped_along(0u, there.x), wrapped_along(1u, there.y), wrapped_along(2u, there.z));
-    var is_marked = false;
-    for (var level = 0u; level < MAP_LEVELS; level++) { is_marked = is_marked || has_map_bit(map_bit(level, cell)); }
-    return !is_marked;
+    while levels != 0u {
+        if has_map_bit(map_bit(firstTrailingBit(levels), cell)) { return false; }
+        levels &= levels - 1u;
+    }
+    return true;
 }

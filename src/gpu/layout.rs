@@ -54,7 +54,7 @@ macro_rules! regions {
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
                 flags: [1; s.resting(u64::from(s.capacities.entries).div_ceil(8))],
-                /// Bits of the coarse cells that threats of the first round reach, and one for a threat that reaches too far.
+                /// Bits of the coarse cells that the threats of a round reach, and the levels of these cells.
                 threat_map: [1; map_bits(s.spheres) / 32 + 1],
                 /// Begin of each bucket, and the end of the last.
                 starts: [1; s.buckets + 1],

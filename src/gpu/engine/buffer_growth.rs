@@ -4,7 +4,7 @@ use super::GpuExecutor;
 use crate::{
     Error,
     gpu::{
-        buffer_layout::Capacities,
+        buffer_layout::{BufferLayout, Capacities},
         buffers::Buffers,
         layout::{
             CANDIDATES_NEEDED, CONSTRAINTS_NEEDED, DYNAMIC_NEEDED, FROZEN_NEEDED, LOG_NEEDED, STICKY_END,
@@ -17,6 +17,10 @@ use crate::{
 
 /// Ratio of the new capacity to the required one, so that a growing system does not repeat every step.
 const SPARE_ROOM: f64 = 1.25;
+
+/// Ratio of the new capacity to the old one where the device stops counting when a buffer is full, so that it does not know how
+/// much is required: for small capacities, and for those of more than one record for each sphere.
+const BLIND_GROWTH: [u32; 2] = [8, 2];
 
 impl GpuExecutor {
     /// Continues from a state on the current cells.
@@ -53,13 +57,19 @@ impl GpuExecutor {
             let needed = words[needed as usize];
             if needed <= have { have } else { ((f64::from(needed) * SPARE_ROOM) as u32).saturating_add(64) }
         };
-        let c = self.buffers.layout.capacities;
+        let BufferLayout { capacities: c, room, .. } = self.buffers.layout;
+        let far_roomier = |have: u32, needed: u32| {
+            let least = roomier(have, needed);
+            let [small, large] = BLIND_GROWTH;
+            let factor = if have <= room { small } else { large };
+            if least == have { have } else { least.max(have.saturating_mul(factor)) }
+        };
         self.reallocate(Capacities {
             entries: roomier(c.entries, CANDIDATES_NEEDED),
-            dynamic_candidates: roomier(c.dynamic_candidates, DYNAMIC_NEEDED),
-            visits: roomier(c.visits, VISITS_NEEDED),
-            threats: roomier(c.threats, THREATS_NEEDED),
-            frozen: roomier(c.frozen, FROZEN_NEEDED),
+            dynamic_candidates: far_roomier(c.dynamic_candidates, DYNAMIC_NEEDED),
+            visits: far_roomier(c.visits, VISITS_NEEDED),
+            threats: far_roomier(c.threats, THREATS_NEEDED),
+            frozen: far_roomier(c.frozen, FROZEN_NEEDED),
             log: roomier(c.log, LOG_NEEDED),
             constraints: roomier(c.constraints, CONSTRAINTS_NEEDED),
             blocks: c.blocks,
