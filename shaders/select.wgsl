@@ -10,8 +10,9 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let pending = counter(PENDING);
     let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
-        let threat = note_threat(atomicLoad(&work[at_pending(round) + slot]));
-        if threat.speed >= 0.0 { mark_reach(threat); }
+        let threat = threat_of(atomicLoad(&work[at_pending(round) + slot]));
+        let place = store_threat(threat);
+        if place != NOWHERE_LISTED { enter_threat(place, threat); }
         if !everywhere { mark_near(slot); }
     }
     check_loops();
@@ -71,7 +72,8 @@ fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
     }
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
         let i = atomicLoad(&work[at_pending(round) + slot]);
-        select_pending(i, is_spared(i, next_events[i].event.toi));
+        let event = next_events[i].event;
+        if is_mutual(i, event) && !is_threatened_near(i, event.toi) { select_undisturbed(i, event); }
     }
     check_loops();
 }

@@ -99,10 +99,9 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
-    // The map of threats for the next round.
+    // The table of threats of the next round begins empty.
     if counter(THREATS) > 0u {
-        let words = ((frame.map_mask + 1u) >> 5u) + 1u;
-        for (var word = id.x; word < words; word += groups.x * GROUP) { atomicStore(&work[frame.at_threat_map + word], 0u); }
+        for (var word = id.x; word < frame.threat_mask + 3u; word += groups.x * GROUP) { atomicStore(&work[frame.at_threat_lists + word], 0u); }
     }
     let affected = counter(AFFECTED);
     let everywhere = is_dense();

@@ -194,14 +194,15 @@ fn threat_of(i: u32) -> Threat {
     return Threat(event.toi, tags[i].cell, place, bodies[i].radius, speed);
 }
 
-// Lists the next impact of sphere i if it is a threat.
-fn note_threat(i: u32) -> Threat {
-    let threat = threat_of(i);
-    if threat.speed < 0.0 { return threat; }
+const NOWHERE_LISTED: u32 = 0xffffffffu;
+
+// Stores a threat; returns its slot, or NOWHERE_LISTED.
+fn store_threat(threat: Threat) -> u32 {
+    if threat.speed < 0.0 { return NOWHERE_LISTED; }
     let slot = count_up(THREATS);
     if slot >= frame.threat_capacity {
         overflow(THREATS_NEEDED, slot + 1u);
-        return threat;
+        return NOWHERE_LISTED;
     }
     let at = frame.at_threats + slot * THREAT_WORDS;
     let cell = bitcast<vec3u>(threat.cell);
@@ -215,7 +216,7 @@ fn note_threat(i: u32) -> Threat {
     pool[at + 6u] = offset.z;
     pool[at + 7u] = bitcast<u32>(threat.radius);
     pool[at + 8u] = bitcast<u32>(threat.speed);
-    return threat;
+    return slot;
 }
 
 fn nearest_cells(cells: vec3i) -> vec3i {
@@ -229,27 +230,42 @@ fn nearest_cells(cells: vec3i) -> vec3i {
     return c;
 }
 
-// Whether a sphere that leaves a threat could strike sphere i before `limit`.
+// A sphere that threats may strike before a time: its place then, and its speed relative to the drift.
+struct Target {
+    limit: f32,
+    cell: vec3i,
+    place: vec3f,
+    radius: f32,
+    speed: f32,
+}
+
+fn target_of(i: u32, limit: f32) -> Target {
+    let body = bodies[i];
+    return Target(limit, tags[i].cell, offset_at(i, limit), body.radius, length(body.velocity - frame.drift));
+}
+
+// Whether a sphere that leaves the threat at `at` could strike the target.
+fn strikes(at: u32, target_sphere: Target) -> bool {
+    let left = target_sphere.limit - bitcast<f32>(pool[at]);
+    if left <= 0.0 { return false; }
+    let cell = bitcast<vec3i>(vec3u(pool[at + 1u], pool[at + 2u], pool[at + 3u]));
+    let offset = bitcast<vec3f>(vec3u(pool[at + 4u], pool[at + 5u], pool[at + 6u]));
+    let shift = cells_shift(nearest_cells(cell - target_sphere.cell));
+    let d = target_sphere.place - offset - shift - frame.drift * left;
+    let speed = bitcast<f32>(pool[at + 8u]) + target_sphere.speed;
+    // The second radius is that of the partner, which may fly off too.
+    let reach = target_sphere.radius + 3.0 * bitcast<f32>(pool[at + 7u]) + speed * left;
+    return dot(d, d) <= reach * reach;
+}
+
+// Whether a sphere that leaves any threat could strike sphere i before `limit`.
 fn is_threatened(i: u32, limit: f32) -> bool {
     let threats = min(counter(THREATS), frame.threat_capacity);
     if threats == 0u { return false; }
-    let body = bodies[i];
-    let place = offset_at(i, limit);
-    let own = length(body.velocity - frame.drift);
-    for (var k = 0u; k < threats; k++) {
-        let at = frame.at_threats + k * THREAT_WORDS;
-        let left = limit - bitcast<f32>(pool[at]);
-        if left <= 0.0 { continue; }
-        let cell = bitcast<vec3i>(vec3u(pool[at + 1u], pool[at + 2u], pool[at + 3u]));
-        let offset = bitcast<vec3f>(vec3u(pool[at + 4u], pool[at + 5u], pool[at + 6u]));
-        let shift = cells_shift(nearest_cells(cell - tags[i].cell));
-        let d = place - offset - shift - frame.drift * left;
-        let speed = bitcast<f32>(pool[at + 8u]) + own;
-        // The second radius is that of the partner, which may fly off too.
-        let reach = body.radius + 3.0 * bitcast<f32>(pool[at + 7u]) + speed * left;
-        if dot(d, d) <= reach * reach { return true; }
-    }
-    return false;
+    let target_sphere = target_of(i, limit);
+    var is_struck = false;
+    for (var k = 0u; k < threats && !is_struck; k++) { is_struck = strikes(frame.at_threats + k * THREAT_WORDS, target_sphere); }
+    return is_struck;
 }
 
 // Lists the neighbours of sphere i whose first propagation is needed.
@@ -295,10 +311,8 @@ fn note_busy(pending: u32) {
 // Rounds of a substep; longer chains of impacts are left to the CPU.
 fn longest_chain() -> u32 { return select(0xffffffffu, LONG_ROUNDS, has_flag(FLAG_LEAVES_CHAINS)); }
 
-// Decides on the impact of a pending sphere; `spared`: no threat is near.
-fn select_pending(i: u32, spared: bool) {
-    let event = next_events[i].event;
-    if !is_mutual(i, event) || (!spared && is_threatened(i, event.toi)) { return; }
+// Selects an impact that no threat forestalls, unless other impacts may.
+fn select_undisturbed(i: u32, event: Event) {
     // The sphere itself, then its partner if an impact can disturb the partner.
     let both = !is_wall(event) && bodies[event.partner].inverse_mass != 0.0;
     for (var side = 0u; side < select(1u, 2u, both); side++) {

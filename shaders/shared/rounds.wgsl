@@ -85,7 +85,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
         if lane == 0u { note_busy(pending); }
         if lane < ROUND_WORDS { atomicStore(&work[round_block(round + 1u) + lane], 0u); }
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
-            _ = note_threat(atomicLoad(&work[at_pending(round) + slot]));
+            _ = store_threat(threat_of(atomicLoad(&work[at_pending(round) + slot])));
             mark_near(slot);
         }
         let near = agreed_counter(lane, NEAR);
@@ -93,7 +93,11 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
         let marked = near + agreed_counter(lane, AROUND);
         for (var slot = lane; slot < marked; slot += TAIL_GROUP) { propagate_marked(slot); }
         storageBarrier();
-        for (var slot = lane; slot < pending; slot += TAIL_GROUP) { select_pending(atomicLoad(&work[at_pending(round) + slot]), false); }
+        for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
+            let i = atomicLoad(&work[at_pending(round) + slot]);
+            let event = next_events[i].event;
+            if is_mutual(i, event) && !is_threatened(i, event.toi) { select_undisturbed(i, event); }
+        }
         storageBarrier();
         if lane == 0u && counter(SELECTED) == 0u { select_earliest(pending); }
         let selected = agreed_counter(lane, SELECTED);

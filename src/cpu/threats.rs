@@ -1,7 +1,7 @@
 //! Threats: impacts that may make a sphere so fast that it leaves the reach of other spheres' candidate lists. They lie in a table of
 //! coarse cells, so that an impact is tested with those near it only: both impacts and threats grow with the number of spheres.
 //!
-//! Shader twin: shaders/shared/causality.wgsl, which tests every impact with all threats.
+//! Shader twins: shaders/shared/causality.wgsl, and shaders/shared/threat_table.wgsl, whose table lists each threat by its reach.
 
 use std::ops::Range;
 

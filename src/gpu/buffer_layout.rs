@@ -204,9 +204,9 @@ macro_rules! buffer_layout {
 
 regions!(buffer_layout);
 
-/// Bits of the map of threats: a power of two, about one for each sphere.
-fn map_bits(spheres: u64) -> u64 {
-    spheres.next_power_of_two().max(1024)
+/// Lists of threats by coarse cell: a power of two, about one for 16 spheres.
+fn threat_lists(spheres: u64) -> u64 {
+    (spheres / 16).next_power_of_two().max(64)
 }
 
 /// Places of the order of contacts that rest: by colour, block and colour inside the block.
@@ -293,7 +293,7 @@ impl BufferLayout {
             count: grid.count,
             sphere_count: self.sphere_count,
             room: self.room,
-            map_mask: map_bits(self.room.into()) as u32 - 1,
+            threat_mask: threat_lists(self.room.into()) as u32 - 1,
             periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
             layers: grid.layers,
             block_edge: axes.map(|axis| axis.edge).into(),

@@ -54,8 +54,9 @@ macro_rules! regions {
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
                 flags: [1; s.resting(u64::from(s.capacities.entries).div_ceil(8))],
-                /// Bits of the coarse cells that the threats of a round reach, and the levels of these cells.
-                threat_map: [1; map_bits(s.spheres) / 32 + 1],
+                /// First threat of the round, plus 1, in the coarse cells of each list, the first one of long reach, and the levels of
+                /// these cells.
+                threat_lists: [1; threat_lists(s.spheres) + 2],
                 /// Begin of each bucket, and the end of the last.
                 starts: [1; s.buckets + 1],
                 /// Sums of the parts of a scan.
@@ -342,8 +343,8 @@ shared_structs! { structs_as_wgsl;
         room: u32,
         /// Spheres that sinks have taken.
         removed_count: u32,
-        /// Number of bits in the map of threats, a power of two, minus 1.
-        map_mask: u32,
+        /// Number of lists of threats by coarse cell, a power of two, minus 1.
+        threat_mask: u32,
         at: RegionOffsets,
         /// Fills up to a multiple of 16 bytes; 31 words lie between `levels` and `at`.
         unused: [u32; (31 + REGION_COUNT).wrapping_neg() % 4],
@@ -418,7 +419,9 @@ words! {
     // Words of a record.
     DYNAMIC_WORDS = 5;
     VISIT_WORDS = 6;
-    THREAT_WORDS = 9;
+    THREAT_WORDS = 10;
+    /// Word of a threat that names the next one of its list, plus 1.
+    NEXT_THREAT = 9;
     FROZEN_WORDS = 4;
     LOG_WORDS = 14;
 

@@ -136,7 +136,7 @@ pub const MODULES: &[Module] = &[
         name: "select",
         group: Group::Substep,
         entries: &["select_near", "select_around", "select_propagate", "select_impacts"],
-        parts: &[FEATURE, TOUCH, CAUSALITY, shader!("shared/threat_map"), shader!("select")],
+        parts: &[FEATURE, TOUCH, CAUSALITY, shader!("shared/threat_table"), shader!("select")],
     },
     Module {
         name: "collide",
