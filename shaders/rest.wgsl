@@ -140,6 +140,7 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
         // One call for all batches: compilers inline every call.
         if renews { renew_constraints(i); }
         if batch > 1u { continue; }
+        // In the first batch the constraints are renewed where an impact was converted.
         activate_near(i, renews, any_sleeps);
         // Constraints of blocks that are not active stay the same: no partner has had an impact.
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }

@@ -11,8 +11,8 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
         let threat = threat_of(atomicLoad(&work[at_pending(round) + slot]));
-        let place = store_threat(threat);
-        if place != NOWHERE_LISTED { enter_threat(place, threat); }
+        let threat_slot = store_threat(threat);
+        if threat_slot != NO_SLOT { enter_threat(threat_slot, threat); }
         if !everywhere { mark_near(slot); }
     }
     check_loops();

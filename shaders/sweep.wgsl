@@ -1,5 +1,5 @@
-// Stage `sweep`: the earliest impact of each sphere over its candidates and the walls. Twin: src/cpu/sweep.rs; the sweep
-// itself is in shared/impact.wgsl.
+// Stage `sweep`: the earliest impact of each sphere over its candidates and the walls. Twin: src/cpu/sweep.rs. The impact of a
+// pair is in shared/impact.wgsl, the sweep of a single sphere in shared/resweep.wgsl.
 
 // Stores the next event of sphere i, unless the sphere is apart. Returns whether an impact is pending.
 fn sweep_listed(i: u32) -> bool {

@@ -194,15 +194,16 @@ fn threat_of(i: u32) -> Threat {
     return Threat(event.toi, tags[i].cell, place, bodies[i].radius, speed);
 }
 
-const NOWHERE_LISTED: u32 = 0xffffffffu;
+// No threat, or no room for it.
+const NO_SLOT: u32 = 0xffffffffu;
 
-// Stores a threat; returns its slot, or NOWHERE_LISTED.
+// Stores a threat; returns its slot, or NO_SLOT.
 fn store_threat(threat: Threat) -> u32 {
-    if threat.speed < 0.0 { return NOWHERE_LISTED; }
+    if threat.speed < 0.0 { return NO_SLOT; }
     let slot = count_up(THREATS);
     if slot >= frame.threat_capacity {
         overflow(THREATS_NEEDED, slot + 1u);
-        return NOWHERE_LISTED;
+        return NO_SLOT;
     }
     let at = frame.at_threats + slot * THREAT_WORDS;
     let cell = bitcast<vec3u>(threat.cell);

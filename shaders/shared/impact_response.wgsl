@@ -210,8 +210,9 @@ struct Encounter {
     is_feature: bool,
     // The partner is a fixed sphere.
     is_fixed: bool,
-    // From the partner to the sphere: vector between the centres, or unit normal of the wall. Its square and length.
+    // From the partner to the sphere: vector between the centres, or unit normal of the wall.
     d: vec3f,
+    // Square of its length, and its length.
     square: f32,
     distance: f32,
     // Velocity relative to the partner. At a plane the velocity of the surfaces differs from it along the plane, because the frame falls.
@@ -266,7 +267,7 @@ fn respond(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, encounter
         let normal = d / distance;
         let speed = approach / distance;
         if HAS_REST && surface.restitution < 1.0 && convert_to_resting(a, encounter.partner, normal, speed) { return; }
-        if encounter.is_feature {
+        if HAS_SHAPES && encounter.is_feature {
             turn_off(a, w, normal, speed, LEAST_GRAVITY_REBOUND * towards * frame.h);
         } else if !is_plane || supported || encounter.moves {
             // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead. In a

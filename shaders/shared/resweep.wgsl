@@ -1,4 +1,4 @@
-// Sweeps touched spheres and their neighbours again. Twin: `resweep` of src/cpu/rounds.rs.
+// The sweep of a single sphere, and which spheres are swept again after impacts. Twin: `resweep` of src/cpu/rounds.rs.
 
 fn is_touched(i: u32) -> bool { return nodes[i].touched == round + 1u; }
 
@@ -62,8 +62,8 @@ fn sweep_partly_listed(i: u32) -> bool {
     return true;
 }
 
-// The earliest impact of sphere i before the end of the substep: over all candidates and walls with `is_full`, otherwise over
-// touched candidates, of which none is better than `kept`. One loop with one call of each function: compilers inline every call.
+// The earliest impact of sphere i before the end of the substep, or the event `kept` if that is earlier. With `is_full` all candidates and
+// walls count, otherwise touched candidates. One loop with one call of each function: compilers inline every call.
 fn sweep_sphere(i: u32, kept: Event, is_full: bool) -> Event {
     let a = mover(i);
     // Other spheres find their impacts on fixed spheres.

@@ -1,13 +1,14 @@
 // The table of threats: each threat is listed at its coarse cell, so that an impact is tested with those near it only. Both impacts and
-// threats grow with the number of spheres. `sweep_touched` clears the table; the tail, which has few of both, does without.
-// src/cpu/threats.rs has a table of its own.
+// threats grow with the number of spheres. The table is empty at the start of a substep, and `sweep_touched` empties it at the end of a
+// round. The tail, which has few of both, does without. src/cpu/threats.rs has a table of its own.
 
 // The coarse cells of a level have 4, 8, 16 up to 512 cells along an edge, at least twice the reach of the threats listed there.
 const TABLE_LEVELS: u32 = 8u;
 
 fn width_of(level: u32) -> i32 { return 4 << level; }
 
-// The first threat of a coarse cell, plus 1; several coarse cells may share a list. Threats of longer reach have a list of their own.
+// Place of the word with the first threat of a coarse cell, plus 1; several coarse cells may share a list. Threats of longer reach have a
+// list of their own.
 fn place_of_list(level: u32, cell: vec3i) -> u32 {
     if level == TABLE_LEVELS { return frame.at_threat_lists + frame.threat_mask + 1u; }
     let c = bitcast<vec3u>(cell >> vec3u(2u + level));
@@ -17,7 +18,7 @@ fn place_of_list(level: u32, cell: vec3i) -> u32 {
     return frame.at_threat_lists + ((h ^ (h >> 13u)) & frame.threat_mask);
 }
 
-// The levels at which any threat is listed, a bit for each.
+// Place of the word with a bit for each level at which any threat is listed.
 fn place_of_levels() -> u32 { return frame.at_threat_lists + frame.threat_mask + 2u; }
 
 // The cell of a place, moved back with the drift from `time` to the start of the substep; not wrapped.
@@ -46,8 +47,9 @@ fn enter_threat(slot: u32, threat: Threat) {
     atomicOr(&work[place_of_levels()], 1u << level);
 }
 
-// Cells along an axis at least one of which lies in each coarse cell, twice `reach` wide, up to `reach` to both sides of `middle`: both ends. Where
-// these pass the end of a period, whose last coarse cell may be narrower, also the last cell of the period.
+// Cells to look at along an axis. Coarse cells are `2 * reach` wide, so an interval of `reach` to both sides of a cell touches two of them at
+// most: those of its ends. If it passes the end of a period, the last coarse cell may be narrower, so the last cell of the period is a
+// third sample.
 struct Samples {
     axis: u32,
     low: i32,
@@ -66,7 +68,8 @@ fn sample(s: Samples, k: i32) -> i32 {
     return wrapped_along(s.axis, s.low + 2 * k * s.reach);
 }
 
-// As `is_threatened`, with the table. A sphere whose path exceeds the motion margin, by which all reaches are longer, looks at all threats.
+// As `is_threatened`, with the table. The reach of a listed threat includes the motion margin, for the path of sphere i. A sphere with a longer
+// path is tested with all threats.
 fn is_threatened_near(i: u32, limit: f32) -> bool {
     let threats = min(counter(THREATS), frame.threat_capacity);
     if threats == 0u { return false; }

@@ -54,8 +54,8 @@ macro_rules! regions {
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
                 flags: [1; s.resting(u64::from(s.capacities.entries).div_ceil(8))],
-                /// First threat of the round, plus 1, in the coarse cells of each list, the first one of long reach, and the levels of
-                /// these cells.
+                /// The table of threats. First the lists by coarse cell: the first threat of each, plus 1. Then the list of
+                /// threats of long reach. Then a bit for each level at which any is listed.
                 threat_lists: [1; threat_lists(s.spheres) + 2],
                 /// Begin of each bucket, and the end of the last.
                 starts: [1; s.buckets + 1],

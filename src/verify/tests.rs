@@ -345,8 +345,8 @@ fn an_error_in_the_order_of_things_is_named_by_the_trace() {
         ),
         (
             "select",
-            "slot < pending; slot += groups.x * GROUP) { select_pending",
-            "slot + 60u < pending; slot += groups.x * GROUP) { select_pending",
+            "if is_mutual(i, event) && !is_threatened_near(i, event.toi) {",
+            "if slot + 60u < pending && is_mutual(i, event) {",
         ),
     ] {
         let context = context();

@@ -65,16 +65,16 @@ fn all_struck(start: &Start) -> Case {
     Case::new(start, harness, Pass::Select)
 }
 
-// The map of threats may forget none: threats of short, long and very long reach, across the ends of periods whose numbers of cells are odd, in a
-// gas that drifts.
+// The table has to find threats of short, long and very long reach, across the ends of periods whose numbers of cells are odd, in a gas that
+// drifts.
 #[test]
-fn no_threat_is_missing_on_the_map() {
+fn the_table_finds_every_threat() {
     let (periodic, open) = ([Side::Periodic, Side::Periodic, Side::Wall], [Side::Open; 3]);
     for (name, sides, size, every, factor) in [
         ("short reach", periodic, [71.0, 63.0, 57.0], 1000, 20.0),
         ("long reach", periodic, [251.0, 37.0, 29.0], 1000, 100.0),
         ("very long reach", periodic, [1601.0, 17.0, 9.0], 4000, 1000.0),
-        ("beyond the map", periodic, [1601.0, 17.0, 9.0], 10_000, 30_000.0),
+        ("beyond all levels", periodic, [1601.0, 17.0, 9.0], 10_000, 30_000.0),
         ("open", open, [71.0, 63.0, 57.0], 1000, 100.0),
     ] {
         let scene = Scene::new(0.03).sides(sides).bounds(DVec3::ZERO, DVec3::from(size));

@@ -1,11 +1,14 @@
 //! Stage `sweep` against its twin: the sweep of all, and that of the spheres that a round has touched.
 
 use super::{
-    Case, Slip, agrees, before, notices,
+    Case, Slip, agrees, before,
+    memory::counter,
+    notices,
     starts::{Start, start},
 };
 use crate::{
-    cpu::event::Event, state::constants::CROWDED_CONTACTS, step::schedule::Pass, verify::twin::Twin,
+    cpu::event::Event, gpu::layout::THREATS, state::constants::CROWDED_CONTACTS, step::schedule::Pass,
+    verify::twin::Twin,
 };
 
 // Presses every third sphere, so that some impacts are in a crowd.
@@ -52,6 +55,23 @@ fn sweep_agrees_with_its_twin() {
 fn the_sweep_of_the_touched_agrees_with_its_twin() {
     agrees("sweep of all after impacts", |start| after_impacts(start, 0));
     agrees("sweep of the touched", |start| after_impacts(start, 2));
+}
+
+// Threats that were left in the table would be taken for those of the next round.
+#[test]
+fn a_round_with_threats_leaves_their_table_empty() {
+    for (threats, left) in [(0, 5), (3, 0)] {
+        for round in [0, 2] {
+            let mut case = after_impacts(&start("gas", 10_007), round);
+            let at = case.harness.site.layout.threat_lists as usize;
+            let table = at..at + case.harness.site.frame.threat_mask as usize + 3;
+            assert!(table.end <= case.harness.site.layout.starts as usize && table.len() > 600);
+            case.input.work[table.clone()].fill(5);
+            case.input.work[counter(round, THREATS)] = threats;
+            let output = case.run();
+            assert!(output.work[table].iter().all(|&word| word == left), "round {round}, {threats} threats");
+        }
+    }
 }
 
 #[test]

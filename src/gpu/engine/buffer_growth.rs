@@ -18,8 +18,8 @@ use crate::{
 /// Ratio of the new capacity to the required one, so that a growing system does not repeat every step.
 const SPARE_ROOM: f64 = 1.25;
 
-/// Ratio of the new capacity to the old one where the device stops counting when a buffer is full, so that it does not know how
-/// much is required: for small capacities, and for those of more than one record for each sphere.
+/// Ratio of the new capacity to the old one for records of later stages and rounds: these do not run after a buffer was full, so what they
+/// need is unknown. The smaller ratio is for more than one record for each sphere.
 const BLIND_GROWTH: [u32; 2] = [8, 2];
 
 impl GpuExecutor {
@@ -51,28 +51,56 @@ impl GpuExecutor {
         Ok(())
     }
 
-    /// Grows the buffers to the capacities that a halted step requested.
+    /// Grows the buffers to the capacities that a halted step requested, and more if the device has room.
     pub(super) fn grow(&mut self, words: &[u32]) -> Result<(), Error> {
         let roomier = |have: u32, needed: u32| {
             let needed = words[needed as usize];
             if needed <= have { have } else { ((f64::from(needed) * SPARE_ROOM) as u32).saturating_add(64) }
         };
         let BufferLayout { capacities: c, room, .. } = self.buffers.layout;
-        let far_roomier = |have: u32, needed: u32| {
-            let least = roomier(have, needed);
-            let [small, large] = BLIND_GROWTH;
-            let factor = if have <= room { small } else { large };
-            if least == have { have } else { least.max(have.saturating_mul(factor)) }
-        };
-        self.reallocate(Capacities {
+        let requested = Capacities {
             entries: roomier(c.entries, CANDIDATES_NEEDED),
-            dynamic_candidates: far_roomier(c.dynamic_candidates, DYNAMIC_NEEDED),
-            visits: far_roomier(c.visits, VISITS_NEEDED),
-            threats: far_roomier(c.threats, THREATS_NEEDED),
-            frozen: far_roomier(c.frozen, FROZEN_NEEDED),
+            dynamic_candidates: roomier(c.dynamic_candidates, DYNAMIC_NEEDED),
+            visits: roomier(c.visits, VISITS_NEEDED),
+            threats: roomier(c.threats, THREATS_NEEDED),
+            frozen: roomier(c.frozen, FROZEN_NEEDED),
             log: roomier(c.log, LOG_NEEDED),
             constraints: roomier(c.constraints, CONSTRAINTS_NEEDED),
             blocks: c.blocks,
-        })
+        };
+        let ahead = |have, requested| grown_ahead(have, requested, room);
+        let roomiest = Capacities {
+            dynamic_candidates: ahead(c.dynamic_candidates, requested.dynamic_candidates),
+            visits: ahead(c.visits, requested.visits),
+            frozen: ahead(c.frozen, requested.frozen),
+            ..requested
+        };
+        let limits = self.context.device.limits();
+        let fits = self.host.layout(roomiest).check(&limits, self.host.domain.grid.buckets).is_ok();
+        self.reallocate(if fits { roomiest } else { requested })
+    }
+}
+
+// The capacity instead of a requested one, for so many spheres.
+fn grown_ahead(have: u32, requested: u32, spheres: u32) -> u32 {
+    if requested == have {
+        return have;
+    }
+    let [small, large] = BLIND_GROWTH.map(|factor| have.saturating_mul(factor));
+    requested.max(small.min(spheres.max(large)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_buffers_grow_in_few_steps_and_large_ones_by_twice_at_most() {
+        assert_eq!(grown_ahead(64, 64, 1000), 64, "what sufficed stays");
+        assert_eq!(grown_ahead(64, 100, 1000), 512);
+        assert_eq!(grown_ahead(512, 700, 1000), 1024);
+        assert_eq!(grown_ahead(2000, 2600, 1000), 4000);
+        assert_eq!(grown_ahead(64, 9000, 1000), 9000, "at least what is requested");
+        assert_eq!(grown_ahead(u32::MAX / 3, u32::MAX / 2, 10), u32::MAX / 3 * 2);
     }
 }
