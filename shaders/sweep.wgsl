@@ -99,7 +99,7 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
-    // The table of threats of the next round begins empty.
+    // Empties the table of threats for the next round: the lists by coarse cell, the list of long reach and the levels.
     if counter(THREATS) > 0u {
         for (var word = id.x; word < frame.threat_mask + 3u; word += groups.x * GROUP) { atomicStore(&work[frame.at_threat_lists + word], 0u); }
     }

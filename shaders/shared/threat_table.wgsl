@@ -27,11 +27,6 @@ fn cell_at_start(cell: vec3i, offset: vec3f, time: f32) -> vec3i {
     return cell + vec3i(clamp(floor((offset - frame.drift * time) / frame.edge), -most, most));
 }
 
-fn wrapped_along(axis: u32, cell: i32) -> i32 {
-    if !is_periodic(axis) { return cell; }
-    return modulo(cell, cell_count(axis));
-}
-
 // Lists a threat, which is in its slot already.
 fn enter_threat(slot: u32, threat: Threat) {
     // A little more than the substep, because `verify` shifts impacts at its end. The radii are those of `strikes`.
@@ -41,7 +36,7 @@ fn enter_threat(slot: u32, threat: Threat) {
     var level = 0u;
     while level < TABLE_LEVELS && any(2 * cells > vec3i(width_of(level))) { level += 1u; }
     let there = cell_at_start(threat.cell, threat.offset, threat.time);
-    let cell = vec3i(wrapped_along(0u, there.x), wrapped_along(1u, there.y), wrapped_along(2u, there.z));
+    let cell = vec3i(wrap_axis(0u, there.x).cell, wrap_axis(1u, there.y).cell, wrap_axis(2u, there.z).cell);
     let next_threat = atomicExchange(&work[place_of_list(level, cell)], slot + 1u);
     pool[frame.at_threats + slot * THREAT_WORDS + NEXT_THREAT] = next_threat;
     atomicOr(&work[place_of_levels()], 1u << level);
@@ -65,7 +60,7 @@ fn samples(axis: u32, middle: i32, reach: i32) -> Samples {
 
 fn sample(s: Samples, k: i32) -> i32 {
     if k > 1 { return cell_count(s.axis) - 1; }
-    return wrapped_along(s.axis, s.low + 2 * k * s.reach);
+    return wrap_axis(s.axis, s.low + 2 * k * s.reach).cell;
 }
 
 // As `is_threatened`, with the table. The reach of a listed threat includes the motion margin, for the path of sphere i. A sphere with a longer
